@@ -1,0 +1,1 @@
+#include "app/bridge/engine_bridge.h"

@@ -1,0 +1,24 @@
+// A request's numbers as shown and exported, each defined in metrics.md. Absent is nullopt, never 0. Milliseconds unless
+// the name says otherwise. Made by engine/measure/ from a RequestTrace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tokenscope {
+
+struct RequestMetrics {
+    std::optional<double> tokenizeMs, queueMs, prefillMs, firstSampleMs, ttftMs;
+    std::optional<double> tpotMs, e2eMs, normalisedLatencyMs;
+    std::vector<double> itlMs;                 // every gap
+    std::optional<double> itlP50Ms, itlP95Ms, itlP99Ms;
+    std::optional<double> prefillTokensPerSecond, decodeTokensPerSecond;
+    std::optional<double> mbu, mfu;            // 0 … 1 and above; absent without ceilings
+    int promptTokens = 0, cachedTokens = 0, outputTokens = 0;
+    std::uint64_t kvBytes = 0;
+    int kvBlocks = 0;
+    int draftedTokens = 0, acceptedTokens = 0;
+};
+
+}  // namespace tokenscope

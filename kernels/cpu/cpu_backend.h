@@ -1,0 +1,30 @@
+// The CPU backend: weights repacked once into 16-row groups, 8-bit activations, one instruction set chosen at run time.
+#pragma once
+
+#include "kernels/backend.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace tokenscope::kernels {
+
+enum class Isa { Scalar, Avx2, Avx512 };  // Avx512 means F, BW, VL, DQ and VNNI
+
+std::string_view isaName(Isa isa);  // "scalar", "avx2", "avx512"
+
+// What this processor and operating system can run, slowest first; Scalar is always there.
+const std::vector<Isa>& availableIsas();
+
+struct CpuOptions {
+    Isa isa = Isa::Scalar;  // must be available
+    int threads = 1;        // ≥ 1, the calling thread included
+};
+
+// Unsupported: an instruction set this processor lacks (named), or threads out of 1 … 4 × cores.
+KernelResult<std::unique_ptr<Backend>> makeCpuBackend(const CpuOptions& options);
+
+// Physical cores this process may run on.
+int physicalCores();
+
+}  // namespace tokenscope::kernels
