@@ -25,8 +25,8 @@ struct CacheSpec {
 };
 
 struct LoadOptions {
-    const std::atomic<bool>* cancelled = nullptr;          // read between tensors
-    std::function<void(double fraction)> progress;         // 0 … 1, called from the loading thread; may be empty
+    const std::atomic<bool>* cancelled = nullptr;   // read between tensors
+    std::function<void(double fraction)> progress;  // 0 … 1, called from the loading thread; may be empty
 };
 
 // Kept exactly, because budgets and reports are built on it.
@@ -57,7 +57,8 @@ public:
     virtual ~Backend() = default;
 
     // The views of `program` must stay valid during the call only.
-    virtual KernelResult<std::unique_ptr<DeviceModel>> load(const LayerProgram& program, const LoadOptions& options) = 0;
+    virtual KernelResult<std::unique_ptr<DeviceModel>> load(const LayerProgram& program,
+                                                            const LoadOptions& options) = 0;
 
     // Bytes load() will take for weights and scratch, known without reading tensor data.
     virtual DeviceMemory estimate(const LayerProgram& program) const = 0;

@@ -1,5 +1,6 @@
 // The tensor formats of GGUF files: their numbers, names and block layouts.
-// Source: the GGUF specification and the block structures of ggml (ggml-common.h); checked against tests/data/blocks.json.
+// Source: the GGUF specification and the block structures of ggml (ggml-common.h); checked against
+// tests/data/blocks.json.
 #pragma once
 
 #include <cstddef>

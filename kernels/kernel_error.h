@@ -10,10 +10,10 @@ namespace tokenscope::kernels {
 
 enum class KernelErrorCode {
     OutOfMemory,
-    Unsupported,   // format, instruction set or shape this backend cannot do
-    BadWeights,    // inf or NaN in a scale
+    Unsupported,  // format, instruction set or shape this backend cannot do
+    BadWeights,   // inf or NaN in a scale
     Cancelled,
-    NotANumber,    // NaN or infinity in the logits
+    NotANumber,  // NaN or infinity in the logits
     DeviceLost,
 };
 

@@ -26,15 +26,15 @@ struct RopeSpec {
 };
 
 struct LayerSpec {
-    TensorView attnNorm;                     // [1, embedding] RMS norm weight
-    TensorView q, k, v;                      // [heads · headDimK, embedding], [kvHeads · headDimK, …], [kvHeads · headDimV, …]
-    TensorView qBias, kBias, vBias;          // optional
-    TensorView qNorm, kNorm;                 // optional [1, headDimK], RMS norm per head before RoPE
-    TensorView attnOutput;                   // [embedding, heads · headDimV]
-    TensorView postAttnNorm;                 // optional, on the attention's output before the residual is added
+    TensorView attnNorm;             // [1, embedding] RMS norm weight
+    TensorView q, k, v;              // [heads · headDimK, embedding], [kvHeads · headDimK, …], [kvHeads · headDimV, …]
+    TensorView qBias, kBias, vBias;  // optional
+    TensorView qNorm, kNorm;         // optional [1, headDimK], RMS norm per head before RoPE
+    TensorView attnOutput;           // [embedding, heads · headDimV]
+    TensorView postAttnNorm;         // optional, on the attention's output before the residual is added
     TensorView ffnNorm;
-    TensorView gate, up, down;               // down(act(gate x) · up x)
-    TensorView postFfnNorm;                  // optional
+    TensorView gate, up, down;  // down(act(gate x) · up x)
+    TensorView postFfnNorm;     // optional
     RopeSpec rope;
     int window = 0;  // a query at position p sees keys at positions > p − window; 0 = all
 };
@@ -49,14 +49,14 @@ struct LayerProgram {
     int headDimV = 0;
     int vocabulary = 0;
     float normEpsilon = 1e-5f;
-    float attentionScale = 0.0f;      // multiplies q·k
-    float attentionSoftcap = 0.0f;    // s ← c · tanh(s / c); 0 = none
-    float embeddingScale = 1.0f;      // multiplies the embedding row
-    float finalSoftcap = 0.0f;        // on the logits; 0 = none
+    float attentionScale = 0.0f;    // multiplies q·k
+    float attentionSoftcap = 0.0f;  // s ← c · tanh(s / c); 0 = none
+    float embeddingScale = 1.0f;    // multiplies the embedding row
+    float finalSoftcap = 0.0f;      // on the logits; 0 = none
     Activation activation = Activation::Silu;
-    TensorView tokenEmbedding;        // [vocabulary, embedding]
+    TensorView tokenEmbedding;  // [vocabulary, embedding]
     TensorView outputNorm;
-    TensorView head;                  // [vocabulary, embedding]; the same view as tokenEmbedding where tied
+    TensorView head;  // [vocabulary, embedding]; the same view as tokenEmbedding where tied
     bool tiedHead = false;
     std::vector<LayerSpec> layers;
 };

@@ -22,10 +22,10 @@ struct SequenceSlice {
 };
 
 struct StepPlan {
-    std::vector<std::int32_t> tokens;        // [rows]
-    std::vector<SequenceSlice> sequences;    // in row order, together covering all rows
-    std::vector<std::int32_t> blockTable;    // ids of cache blocks
-    std::vector<std::int32_t> logitRows;     // ascending row indices whose logits are wanted
+    std::vector<std::int32_t> tokens;      // [rows]
+    std::vector<SequenceSlice> sequences;  // in row order, together covering all rows
+    std::vector<std::int32_t> blockTable;  // ids of cache blocks
+    std::vector<std::int32_t> logitRows;   // ascending row indices whose logits are wanted
 
     int rows() const { return static_cast<int>(tokens.size()); }
 };

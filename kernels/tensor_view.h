@@ -18,7 +18,10 @@ struct TensorView {
 
     explicit operator bool() const { return data != nullptr; }
     std::size_t bytes() const { return static_cast<std::size_t>(rows) * rowBytes(type, cols); }
-    const std::byte* row(std::int64_t index) const { return data + static_cast<std::size_t>(index) * rowBytes(type, cols); }
+    const std::byte* row(std::int64_t index) const
+    {
+        return data + static_cast<std::size_t>(index) * rowBytes(type, cols);
+    }
 };
 
 }  // namespace tokenscope::kernels

@@ -35,25 +35,25 @@ struct MessageRow {
     std::string role;
     std::string text;
     MessageState state = MessageState::Complete;
-    std::string errorText;             // with Failed
-    std::string modelName;             // of answers
+    std::string errorText;  // with Failed
+    std::string modelName;  // of answers
     std::optional<RunId> run;
     std::int64_t createdMs = 0;
 };
 
 // One answer or measurement: configuration, environment and raw events; the texts are apart so that they can be erased.
 struct RunRow {
-    RunId id = 0;                      // 0 when not stored yet
-    std::string kind;                  // "chat", "run", "bench", "perplexity"
+    RunId id = 0;      // 0 when not stored yet
+    std::string kind;  // "chat", "run", "bench", "perplexity"
     std::int64_t startedMs = 0;
     std::string modelName;
     std::string modelPath;
-    std::string modelSha256;           // may be filled in later
-    std::string configJson;            // every setting with its effective value
+    std::string modelSha256;  // may be filled in later
+    std::string configJson;   // every setting with its effective value
     std::string environmentJson;
-    std::string metricsJson;           // as computed when saved; can always be recomputed from the trace
-    std::optional<RequestTrace> trace; // absent for bench tables
-    std::string resultJson;            // bench and perplexity results
+    std::string metricsJson;            // as computed when saved; can always be recomputed from the trace
+    std::optional<RequestTrace> trace;  // absent for bench tables
+    std::string resultJson;             // bench and perplexity results
     std::optional<std::string> promptText;
     std::optional<std::string> outputText;
     std::vector<TokenId> promptIds;

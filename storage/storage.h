@@ -34,7 +34,7 @@ public:
 
     // Reading; only on the thread that opened the Storage.
     virtual Result<std::vector<ConversationRow>> conversations(std::string_view search = {}) = 0;  // newest first
-    virtual Result<std::vector<MessageRow>> messages(ConversationId conversation) = 0;              // oldest first
+    virtual Result<std::vector<MessageRow>> messages(ConversationId conversation) = 0;             // oldest first
     virtual Result<std::vector<RunRow>> runs(int limit = 1000) = 0;  // newest first, without trace and texts
     virtual Result<RunRow> run(RunId id) = 0;                        // all of it; BadInput if there is none
     virtual Result<RunId> lastRun() = 0;
@@ -43,10 +43,10 @@ public:
     virtual void saveConversation(ConversationRow row) = 0;  // inserts or updates
     virtual void removeConversation(ConversationId id) = 0;  // marks it; undo with restore, gone at the next open
     virtual void restoreConversation(ConversationId id) = 0;
-    virtual void saveMessage(MessageRow row) = 0;            // inserts or updates
+    virtual void saveMessage(MessageRow row) = 0;                // inserts or updates
     virtual std::future<Result<RunId>> saveRun(RunRow row) = 0;  // survives power loss (synchronous = FULL)
     virtual void setRunHash(RunId id, std::string sha256) = 0;
-    virtual std::future<Result<void>> flush() = 0;           // when all that was queued before is on disk
+    virtual std::future<Result<void>> flush() = 0;  // when all that was queued before is on disk
 };
 
 MessageId drawId();  // see records.h

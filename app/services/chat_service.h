@@ -40,10 +40,10 @@ public:
     ConversationId createConversation();
     Result<void> openConversation(ConversationId id);
     void renameConversation(ConversationId id, std::string title);
-    void removeConversation(ConversationId id);   // can be undone
+    void removeConversation(ConversationId id);  // can be undone
     void restoreConversation(ConversationId id);
     std::optional<ConversationId> currentConversation() const;
-    void setSystemPrompt(std::string text);       // of the current conversation
+    void setSystemPrompt(std::string text);  // of the current conversation
     std::string systemPrompt() const;
 
     // --- the visible branch of the current conversation, root first
@@ -56,7 +56,7 @@ public:
     void setSettings(const Settings& settings);
     void setModel(std::optional<LoadedModelInfo> model);
     void setCeilings(std::optional<MeasuredCeilings> ceilings);
-    Result<MessageId> send(std::string userText);                       // gives the answer's id
+    Result<MessageId> send(std::string userText);  // gives the answer's id
     Result<MessageId> regenerate(MessageId answer);
     Result<MessageId> edit(MessageId userMessage, std::string newText);
     Result<MessageId> continueAnswer(MessageId answer);
@@ -71,15 +71,15 @@ public:
     struct Observer {
         virtual ~Observer() = default;
         virtual void conversationsChanged() = 0;
-        virtual void pathChanged() = 0;                  // other messages are visible now
-        virtual void messageChanged(MessageId id) = 0;   // text, state or metrics
+        virtual void pathChanged() = 0;                 // other messages are visible now
+        virtual void messageChanged(MessageId id) = 0;  // text, state or metrics
         virtual void answerFinished(MessageId id, std::optional<RunId> run) = 0;
     };
     void setObserver(Observer* observer);
 
     // --- files
     Result<std::string> exportMarkdown(ConversationId id) const;
-    Result<std::string> exportJson(ConversationId id) const;       // the whole tree
+    Result<std::string> exportJson(ConversationId id) const;  // the whole tree
     Result<ConversationId> importJson(std::string_view text);
     Result<ConversationId> importMarkdown(std::string_view text);
 

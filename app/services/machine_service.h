@@ -1,5 +1,5 @@
-// This machine: processor, memory, instruction sets, and its ceilings, which are measured once (about a second) and kept
-// in ceilings.json in the cache directory by CPU, threads and instruction set.
+// This machine: processor, memory, instruction sets, and its ceilings, which are measured once (about a second) and
+// kept in ceilings.json in the cache directory by CPU, threads and instruction set.
 #pragma once
 
 #include "engine/base/result.h"
@@ -14,19 +14,21 @@
 namespace tokenscope {
 
 struct MachineInfo {
-    std::string cpu;                 // "AMD EPYC"
-    int cores = 0;                   // physical, that this process may use
-    int threads = 0;                 // logical
-    std::vector<std::string> isas;   // "scalar", "avx2", "avx512"
+    std::string cpu;                // "AMD EPYC"
+    int cores = 0;                  // physical, that this process may use
+    int threads = 0;                // logical
+    std::vector<std::string> isas;  // "scalar", "avx2", "avx512"
     std::uint64_t memoryBytes = 0;
     std::optional<std::uint64_t> cgroupMemoryBytes;
     std::string os;
-    std::string gpuReason;           // why there is none: "this build has no CUDA backend"
+    std::string gpuReason;  // why there is none: "this build has no CUDA backend"
 };
 MachineInfo describeMachine();
 
-std::optional<MeasuredCeilings> storedCeilings(const std::filesystem::path& cacheDirectory, const EffectiveDevice& device);
+std::optional<MeasuredCeilings> storedCeilings(const std::filesystem::path& cacheDirectory,
+                                               const EffectiveDevice& device);
 // Measures and stores; about a second of all threads. Never call before a first token.
-Result<MeasuredCeilings> measureAndStoreCeilings(const std::filesystem::path& cacheDirectory, const EffectiveDevice& device);
+Result<MeasuredCeilings> measureAndStoreCeilings(const std::filesystem::path& cacheDirectory,
+                                                 const EffectiveDevice& device);
 
 }  // namespace tokenscope

@@ -1,4 +1,5 @@
-// GGUF files on this machine: the models folder, folders and files the user added, recent ones. Referenced, never copied.
+// GGUF files on this machine: the models folder, folders and files the user added, recent ones. Referenced, never
+// copied.
 #pragma once
 
 #include "engine/base/result.h"
@@ -12,8 +13,8 @@
 namespace tokenscope {
 
 struct LibraryEntry {
-    ModelInfo info;          // as describeModel tells
-    std::string problem;     // why the file cannot be read, "" = fine
+    ModelInfo info;       // as describeModel tells
+    std::string problem;  // why the file cannot be read, "" = fine
 };
 
 // Any depth, hidden folders skipped, symbolic links not followed into loops; a split model is one entry. Reads headers

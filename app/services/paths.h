@@ -5,9 +5,9 @@
 
 namespace tokenscope {
 
-std::filesystem::path defaultDataDirectory();   // $XDG_DATA_HOME/tokenscope, else ~/.local/share/tokenscope
-std::filesystem::path cacheDirectory();         // $XDG_CACHE_HOME/tokenscope
-std::filesystem::path configDirectory();        // $XDG_CONFIG_HOME/tokenscope
-std::filesystem::path modelsDirectory();        // defaultDataDirectory()/models
+std::filesystem::path defaultDataDirectory();  // $XDG_DATA_HOME/tokenscope, else ~/.local/share/tokenscope
+std::filesystem::path cacheDirectory();        // $XDG_CACHE_HOME/tokenscope
+std::filesystem::path configDirectory();       // $XDG_CONFIG_HOME/tokenscope
+std::filesystem::path modelsDirectory();       // defaultDataDirectory()/models
 
 }  // namespace tokenscope

@@ -12,8 +12,8 @@ namespace tokenscope {
 
 nlohmann::json configDocument(const Settings& settings, const LoadedModelInfo& model);  // every setting, effective
 nlohmann::json environmentDocument(const LoadedModelInfo& model);
-nlohmann::json metricsDocument(const RequestMetrics& metrics, double loadMs);           // absent values are null
-nlohmann::json traceDocument(const RequestTrace& trace);                                // raw events, ns
+nlohmann::json metricsDocument(const RequestMetrics& metrics, double loadMs);  // absent values are null
+nlohmann::json traceDocument(const RequestTrace& trace);                       // raw events, ns
 
 // The whole document of `run --json`; `runId` 0 = not saved.
 nlohmann::json runDocument(const RequestFinished& finished, const LoadedModelInfo& model, const Settings& settings,

@@ -10,8 +10,8 @@ using Nanoseconds = std::int64_t;  // of CLOCK_MONOTONIC unless the name says wa
 class Clock {
 public:
     virtual ~Clock() = default;
-    virtual Nanoseconds now() const = 0;       // monotonic; thread-safe
-    virtual std::int64_t wallMs() const = 0;   // Unix time in milliseconds; thread-safe
+    virtual Nanoseconds now() const = 0;      // monotonic; thread-safe
+    virtual std::int64_t wallMs() const = 0;  // Unix time in milliseconds; thread-safe
 };
 
 // The machine's clock; lives as long as the program.

@@ -1,4 +1,5 @@
-// The log: one line to stderr an event, never a prompt or an answer. One .cpp knows spdlog (its header costs 5 s a file).
+// The log: one line to stderr an event, never a prompt or an answer. One .cpp knows spdlog (its header costs 5 s a
+// file).
 #pragma once
 
 #include <string_view>

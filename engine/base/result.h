@@ -9,19 +9,19 @@
 namespace tokenscope {
 
 enum class ErrorCode {
-    BadFile,             // malformed or truncated file
-    UnsupportedModel,    // well-formed, but of an architecture, format or tokenizer we cannot run
-    FileAccess,          // missing, no permission, read or write failed
+    BadFile,           // malformed or truncated file
+    UnsupportedModel,  // well-formed, but of an architecture, format or tokenizer we cannot run
+    FileAccess,        // missing, no permission, read or write failed
     DiskFull,
-    OutOfMemory,         // does not fit, by plan or by a failed allocation
+    OutOfMemory,  // does not fit, by plan or by a failed allocation
     OutOfKvMemory,
-    BadSetting,          // an option out of range or a combination that cannot be
-    BadInput,            // prompt, message list, ids
+    BadSetting,  // an option out of range or a combination that cannot be
+    BadInput,    // prompt, message list, ids
     TemplateFailed,
     ContextFull,
     Cancelled,
     NotANumber,
-    Busy,                // e.g. no model is loaded, another load is running
+    Busy,  // e.g. no model is loaded, another load is running
     NewerDatabase,
     DamagedDatabase,
     DeviceLost,

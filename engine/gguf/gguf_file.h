@@ -30,12 +30,12 @@ using GgufValue = std::variant<std::uint64_t, std::int64_t, double, bool, std::s
 
 struct GgufTensor {
     std::string name;
-    std::uint32_t typeId = 0;          // may be one this program does not know
-    std::vector<std::int64_t> shape;   // ne0 first, 1 … 4 dimensions
+    std::uint32_t typeId = 0;         // may be one this program does not know
+    std::vector<std::int64_t> shape;  // ne0 first, 1 … 4 dimensions
     std::uint64_t elements = 0;
-    std::uint64_t bytes = 0;           // 0 where the type is unknown
-    int part = 0;                      // file of a split model
-    std::uint64_t fileOffset = 0;      // from the start of that file
+    std::uint64_t bytes = 0;       // 0 where the type is unknown
+    int part = 0;                  // file of a split model
+    std::uint64_t fileOffset = 0;  // from the start of that file
 };
 
 // Read-only mapping of the parts; a tensor's bytes stay valid as long as it lives. A file that shrinks while it is
@@ -57,11 +57,11 @@ public:
     static Result<GgufFile> open(const std::filesystem::path& path);
 
     std::uint32_t version = 0;
-    std::filesystem::path path;        // of the first part
+    std::filesystem::path path;  // of the first part
     std::vector<std::filesystem::path> parts;
-    std::uint64_t fileBytes = 0;       // all parts
+    std::uint64_t fileBytes = 0;  // all parts
     std::map<std::string, GgufValue, std::less<>> metadata;
-    std::vector<GgufTensor> tensors;   // in file order
+    std::vector<GgufTensor> tensors;  // in file order
 
     // Typed access: nullopt if absent, BadFile naming key and type if of another kind. Integers of any width and sign
     // are accepted where the value fits.

@@ -21,7 +21,8 @@ RequestMetrics computeMetrics(const RequestTrace& trace, const std::optional<Mea
 
 enum class PercentileMethod { Linear, FloorIndex, LowerStep };
 // p in 0 … 100; nullopt for an empty set. `values` need not be sorted.
-std::optional<double> percentile(std::span<const double> values, double p, PercentileMethod method = PercentileMethod::Linear);
+std::optional<double> percentile(std::span<const double> values, double p,
+                                 PercentileMethod method = PercentileMethod::Linear);
 
 // The same raw times under another tool's convention.
 struct ConventionMetrics {

@@ -22,12 +22,13 @@ const MemoryLimit& systemMemoryLimit();
 // Resolves context and cache for these settings. OutOfMemory with the whole sum in the sentence if an explicitly asked
 // context does not fit; with context 0 the largest multiple of a block that fits is taken (at least 512 tokens, else
 // OutOfMemory). BadSetting out of range.
-Result<MemoryBudget> planMemory(const kernels::LayerProgram& program, int trainedContext, const EngineSettings& settings,
-                                const kernels::DeviceMemory& device, std::uint64_t availableBytes);
+Result<MemoryBudget> planMemory(const kernels::LayerProgram& program, int trainedContext,
+                                const EngineSettings& settings, const kernels::DeviceMemory& device,
+                                std::uint64_t availableBytes);
 
 struct StepCost {
-    std::uint64_t weightBytes = 0;   // touched: one embedding row per token unless the tied head is read whole
-    std::uint64_t kvReadBytes = 0;   // windows respected
+    std::uint64_t weightBytes = 0;  // touched: one embedding row per token unless the tied head is read whole
+    std::uint64_t kvReadBytes = 0;  // windows respected
     std::uint64_t kvWriteBytes = 0;
     std::uint64_t macs = 0;
 };

@@ -1,6 +1,6 @@
-// A model's own chat template: the subset of Jinja that real templates use, evaluated without access to anything but the
-// messages, with limits on steps, depth and output. Oracle: Jinja2 with trim_blocks, lstrip_blocks, loop controls and
-// Hugging Face's tojson. Immutable after parse, thread-safe.
+// A model's own chat template: the subset of Jinja that real templates use, evaluated without access to anything but
+// the messages, with limits on steps, depth and output. Oracle: Jinja2 with trim_blocks, lstrip_blocks, loop controls
+// and Hugging Face's tojson. Immutable after parse, thread-safe.
 #pragma once
 
 #include "engine/base/result.h"
@@ -16,8 +16,8 @@
 namespace tokenscope {
 
 struct TemplateLimits {
-    std::size_t steps = 2'000'000;         // evaluated nodes
-    int depth = 100;                       // nested calls, loops and expressions
+    std::size_t steps = 2'000'000;  // evaluated nodes
+    int depth = 100;                // nested calls, loops and expressions
     std::size_t outputBytes = 16u << 20;
     std::size_t sourceBytes = 1u << 20;
 };

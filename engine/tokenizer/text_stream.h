@@ -1,5 +1,5 @@
-// Turns token bytes into text that may be shown while it is generated: incomplete UTF-8 is held back, and so is any tail
-// that could be the beginning of a stop string. Single-threaded.
+// Turns token bytes into text that may be shown while it is generated: incomplete UTF-8 is held back, and so is any
+// tail that could be the beginning of a stop string. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ public:
     explicit TextStream(std::vector<std::string> stopStrings);
 
     struct Piece {
-        std::string text;       // whole characters, safe to show
-        bool stopped = false;   // a stop string was met; what follows it, and itself, is not part of the text
+        std::string text;      // whole characters, safe to show
+        bool stopped = false;  // a stop string was met; what follows it, and itself, is not part of the text
     };
     Piece push(std::string_view bytes);
     // End of the answer: what was held back, incomplete characters included as U+FFFD.

@@ -50,7 +50,7 @@ public:
     virtual int vocabularySize() const = 0;
     virtual std::optional<TokenId> bos() const = 0;
     virtual std::optional<TokenId> eos() const = 0;
-    virtual bool addsBos() const = 0;  // a raw prompt begins with BOS
+    virtual bool addsBos() const = 0;                      // a raw prompt begins with BOS
     virtual bool isEndOfGeneration(TokenId id) const = 0;  // EOS, EOT and their kin
     virtual bool isControl(TokenId id) const = 0;
     virtual std::string description() const = 0;  // "gpt2 / smollm"

@@ -6,7 +6,7 @@
 namespace tokenscope {
 
 struct ChatMessage {
-    std::string role;  // "system", "user", "assistant"
+    std::string role;     // "system", "user", "assistant"
     std::string content;  // UTF-8; always data: special tokens in it are plain text
 };
 

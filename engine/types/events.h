@@ -23,17 +23,17 @@ const char* stopReasonName(StopReason reason);  // "eos", "stop_string", …
 struct StepRecord {
     std::uint32_t stepId = 0;
     Nanoseconds startNs = 0;
-    Nanoseconds computedNs = 0;   // the backend is done
-    Nanoseconds endNs = 0;        // sampled and committed
-    int rows = 0;                 // of all sequences
-    int prefillRows = 0;          // of them belonging to prompts
+    Nanoseconds computedNs = 0;  // the backend is done
+    Nanoseconds endNs = 0;       // sampled and committed
+    int rows = 0;                // of all sequences
+    int prefillRows = 0;         // of them belonging to prompts
     int sequences = 0;
-    std::uint64_t weightBytes = 0;   // that the step must read
+    std::uint64_t weightBytes = 0;  // that the step must read
     std::uint64_t kvReadBytes = 0;
     std::uint64_t kvWriteBytes = 0;
     std::uint64_t macs = 0;
-    int newBlocks = 0;               // allocated for this request before the step
-    int kvBlocksUsed = 0;            // whole pool, after the step
+    int newBlocks = 0;     // allocated for this request before the step
+    int kvBlocksUsed = 0;  // whole pool, after the step
 };
 
 struct TokenStamp {
@@ -60,12 +60,12 @@ struct RequestTrace {
     std::optional<Nanoseconds> admittedNs;
     std::vector<ChunkStamp> chunks;
     std::vector<TokenStamp> tokens;
-    std::vector<StepRecord> steps;      // in which it took part
+    std::vector<StepRecord> steps;  // in which it took part
     std::optional<Nanoseconds> stoppedNs;
     std::optional<Nanoseconds> teardownNs;
     int promptTokens = 0;
-    int cachedTokens = 0;               // prompt = computed + cached
-    int droppedBytes = 0;               // of the prompt that the vocabulary cannot encode
+    int cachedTokens = 0;  // prompt = computed + cached
+    int droppedBytes = 0;  // of the prompt that the vocabulary cannot encode
     int kvBlocksPeak = 0;
     std::uint64_t kvBytesPeak = 0;
     StopReason reason = StopReason::Error;
@@ -81,31 +81,48 @@ struct TokenScore {
     TokenId id = 0;
     double logProbability = 0.0;  // natural log
     double logSumExp = 0.0;
-    std::vector<TopLogit> top;    // of the distribution this token was drawn from, largest first
+    std::vector<TopLogit> top;  // of the distribution this token was drawn from, largest first
 };
 
-struct ModelLoading { double fraction = 0.0; };
-struct ModelLoaded { LoadedModelInfo info; };
-struct ModelLoadFailed { std::string path; Error error; };
+struct ModelLoading {
+    double fraction = 0.0;
+};
+struct ModelLoaded {
+    LoadedModelInfo info;
+};
+struct ModelLoadFailed {
+    std::string path;
+    Error error;
+};
 struct ModelUnloaded {};
-struct RequestTokenised { RequestId request = 0; int promptTokens = 0; int droppedBytes = 0; std::vector<std::string> warnings; };
-struct PrefillProgress { RequestId request = 0; int done = 0; int total = 0; StepRecord step; };
+struct RequestTokenised {
+    RequestId request = 0;
+    int promptTokens = 0;
+    int droppedBytes = 0;
+    std::vector<std::string> warnings;
+};
+struct PrefillProgress {
+    RequestId request = 0;
+    int done = 0;
+    int total = 0;
+    StepRecord step;
+};
 struct TokenCommitted {
     RequestId request = 0;
     TokenStamp stamp;
     StepRecord step;
-    std::string text;   // new text that is safe to show (whole characters; may be empty, may hold several tokens' bytes)
+    std::string text;  // new text that is safe to show (whole characters; may be empty, may hold several tokens' bytes)
 };
 struct RequestFinished {
     RequestId request = 0;
     RequestTrace trace;
-    std::string text;                    // the whole answer
+    std::string text;  // the whole answer
     std::vector<TokenId> promptIds;
-    std::vector<TokenId> outputIds;      // end-of-text token included
+    std::vector<TokenId> outputIds;                // end-of-text token included
     std::vector<std::vector<TopLogit>> topLogits;  // where asked for, one entry per output token
-    std::vector<TokenScore> scores;      // of scoring requests
-    SamplingSettings sampling;           // with the seed that was used
-    std::optional<Error> error;          // with StopReason::Error
+    std::vector<TokenScore> scores;                // of scoring requests
+    SamplingSettings sampling;                     // with the seed that was used
+    std::optional<Error> error;                    // with StopReason::Error
 };
 
 using Event = std::variant<ModelLoading, ModelLoaded, ModelLoadFailed, ModelUnloaded, RequestTokenised, PrefillProgress,

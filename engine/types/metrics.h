@@ -1,5 +1,5 @@
-// A request's numbers as shown and exported, each defined in metrics.md. Absent is nullopt, never 0. Milliseconds unless
-// the name says otherwise. Made by engine/measure/ from a RequestTrace.
+// A request's numbers as shown and exported, each defined in metrics.md. Absent is nullopt, never 0. Milliseconds
+// unless the name says otherwise. Made by engine/measure/ from a RequestTrace.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace tokenscope {
 struct RequestMetrics {
     std::optional<double> tokenizeMs, queueMs, prefillMs, firstSampleMs, ttftMs;
     std::optional<double> tpotMs, e2eMs, normalisedLatencyMs;
-    std::vector<double> itlMs;                 // every gap
+    std::vector<double> itlMs;  // every gap
     std::optional<double> itlP50Ms, itlP95Ms, itlP99Ms;
     std::optional<double> prefillTokensPerSecond, decodeTokensPerSecond;
-    std::optional<double> mbu, mfu;            // 0 … 1 and above; absent without ceilings
+    std::optional<double> mbu, mfu;  // 0 … 1 and above; absent without ceilings
     int promptTokens = 0, cachedTokens = 0, outputTokens = 0;
     std::uint64_t kvBytes = 0;
     int kvBlocks = 0;

@@ -33,8 +33,8 @@ struct ScorePrompt {
 struct RequestSpec {
     std::variant<TextPrompt, ChatPrompt, IdsPrompt, ScorePrompt> prompt;
     SamplingSettings sampling;
-    int answerIndex = 0;       // of several answers to one request; part of the random number's key
-    int topLogits = 0;         // of each output token, before penalties and temperature
+    int answerIndex = 0;                     // of several answers to one request; part of the random number's key
+    int topLogits = 0;                       // of each output token, before penalties and temperature
     std::optional<Nanoseconds> scheduledNs;  // of open-loop arrivals
 };
 

@@ -19,14 +19,15 @@ enum class KvFormat { F16, F32 };
 struct EngineSettings {
     Device device = Device::Auto;
     IsaChoice isa = IsaChoice::Auto;
-    int threads = 0;        // 0 = physical cores
-    int context = 0;        // tokens a sequence may hold; 0 = the smallest of the model's training length, 4,096 and what fits
+    int threads = 0;  // 0 = physical cores
+    int context =
+        0;  // tokens a sequence may hold; 0 = the smallest of the model's training length, 4,096 and what fits
     KvFormat kv = KvFormat::F16;
-    int batch = 1;          // sequences computed in the same step, 1 … 64
+    int batch = 1;                    // sequences computed in the same step, 1 … 64
     std::uint64_t kvBudgetBytes = 0;  // 0 = context × batch
-    int prefillChunk = 0;   // rows of prompt in a step; 0 = chosen by measured cost; kWholePrompt = whole
-    std::string pretokenizer;  // instead of one this program does not know; empty = the file's
-    std::string templateOverride;  // "" = the file's own, "raw" = none, else a path
+    int prefillChunk = 0;             // rows of prompt in a step; 0 = chosen by measured cost; kWholePrompt = whole
+    std::string pretokenizer;         // instead of one this program does not know; empty = the file's
+    std::string templateOverride;     // "" = the file's own, "raw" = none, else a path
 };
 inline constexpr int kWholePrompt = -1;
 
@@ -54,16 +55,16 @@ enum class SettingKind { Integer, Number, Choice, Text, Switch };
 
 // One row of the table that the command line, the settings panel and the stored configuration share.
 struct SettingInfo {
-    std::string_view key;        // "kv_layout" style; the command line also reads "kv-layout"
-    std::string_view label;      // for people
+    std::string_view key;    // "kv_layout" style; the command line also reads "kv-layout"
+    std::string_view label;  // for people
     SettingKind kind = SettingKind::Text;
-    double minimum = 0.0;        // Integer and Number
+    double minimum = 0.0;  // Integer and Number
     double maximum = 0.0;
-    std::string_view unit;       // "tokens", "" = none
+    std::string_view unit;                  // "tokens", "" = none
     std::vector<std::string_view> choices;  // Choice
     std::string_view defaultValue;
     bool needsReload = false;
-    std::string_view affects;    // a sentence: what it changes and what it costs
+    std::string_view affects;  // a sentence: what it changes and what it costs
 };
 
 const std::vector<SettingInfo>& settingTable();

@@ -7,9 +7,9 @@
 namespace tokenscope::kernels {
 
 struct Ceilings {
-    double readBytesPerSecond = 0.0;   // all threads, huge pages, buffer ≥ 4 × last-level cache
-    double int8MacsPerSecond = 0.0;    // 8-bit dot products of the instruction set
-    double f32MacsPerSecond = 0.0;     // fused multiply-adds
+    double readBytesPerSecond = 0.0;  // all threads, huge pages, buffer ≥ 4 × last-level cache
+    double int8MacsPerSecond = 0.0;   // 8-bit dot products of the instruction set
+    double f32MacsPerSecond = 0.0;    // fused multiply-adds
 };
 
 KernelResult<Ceilings> measureCeilings(const CpuOptions& options);

@@ -20,7 +20,7 @@ inline constexpr int kGroupRows = 16;
 // A weight matrix in the packed layout. Does not own its bytes (one huge-page arena per model does).
 struct PackedMatrix {
     DType type = DType::F32;
-    int rows = 0;              // real rows; the last group may be padded with zero rows
+    int rows = 0;  // real rows; the last group may be padded with zero rows
     int cols = 0;
     const std::byte* data = nullptr;  // 64-byte aligned, groupCount() groups of groupBytes
     std::size_t groupBytes = 0;
