@@ -130,5 +130,5 @@ TEST_F(FakeSystem, GarbageInTheGroupFilesIsNoLimit)
     EXPECT_EQ(countCores(m_root, kFour), 4);
 }
 
-} // namespace
-} // namespace tokenscope::kernels
+}  // namespace
+}  // namespace tokenscope::kernels
