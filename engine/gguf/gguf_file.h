@@ -59,7 +59,13 @@ public:
     std::uint32_t version = 0;
     std::filesystem::path path;  // of the first part
     std::vector<std::filesystem::path> parts;
-    std::uint64_t fileBytes = 0;  // all parts
+    // As found by open(); map() refuses a file that is not the same any more.
+    struct PartState {
+        std::uint64_t bytes = 0;
+        std::int64_t modifiedNs = 0;
+    };
+    std::vector<PartState> partStates;  // one for each of `parts`
+    std::uint64_t fileBytes = 0;        // all parts
     std::map<std::string, GgufValue, std::less<>> metadata;
     std::vector<GgufTensor> tensors;  // in file order
 
