@@ -29,7 +29,7 @@ public:
     virtual const std::string& notice() const = 0;  // "" or what was done to a damaged file
 
     // Called on the storage thread when a queued write failed (disk full, read-only …); the data stays in memory with
-    // whoever sent it.
+    // whoever sent it, and conversations and messages are tried again before each later write and at the end.
     virtual void onWriteFailed(std::function<void(const Error&)> handler) = 0;
 
     // Reading; only on the thread that opened the Storage.
@@ -43,12 +43,15 @@ public:
     virtual void saveConversation(ConversationRow row) = 0;  // inserts or updates
     virtual void removeConversation(ConversationId id) = 0;  // marks it; undo with restore, gone at the next open
     virtual void restoreConversation(ConversationId id) = 0;
-    virtual void saveMessage(MessageRow row) = 0;                // inserts or updates
-    virtual std::future<Result<RunId>> saveRun(RunRow row) = 0;  // survives power loss (synchronous = FULL)
+    virtual void saveMessage(MessageRow row) = 0;                                      // inserts or updates
+    virtual void saveTree(ConversationRow row, std::vector<MessageRow> messages) = 0;  // all or nothing; any order
+    // Survives power loss (synchronous = FULL). `answer`: the message it belongs to, linked in the same transaction.
+    virtual std::future<Result<RunId>> saveRun(RunRow row, std::optional<MessageId> answer = std::nullopt) = 0;
     virtual void setRunHash(RunId id, std::string sha256) = 0;
+    virtual void eraseRunTexts(RunId id) = 0;       // prompt, answer and the ids of their tokens; the measurements stay
     virtual std::future<Result<void>> flush() = 0;  // when all that was queued before is on disk
 };
 
-MessageId drawId();  // see records.h
+MessageId drawId();  // see records.h; within a process each is larger than the one before
 
 }  // namespace tokenscope
