@@ -1,0 +1,17 @@
+// The instruction sets' tables and what they share. Private to the matmul files.
+#pragma once
+
+#include "kernels/cpu/matmul.h"
+
+namespace tokenscope::kernels {
+
+const MatmulKernels& scalarMatmulKernels();
+const MatmulKernels& avx2MatmulKernels();    // only where availableIsas() has Avx2
+const MatmulKernels& avx512MatmulKernels();  // only where availableIsas() has Avx512
+
+// One row is a look-up, not a product: the same plain code for all instruction sets.
+void unpackRowScalar(const PackedMatrix& weights, int row, float* out);
+void quantizeAvx2(const float* x, std::ptrdiff_t xStride, int rowBegin, int rowEnd, bool forFloatWeights,
+                  Activations& activations);
+
+}  // namespace tokenscope::kernels
