@@ -15,8 +15,12 @@ struct MeasuredCeilings {
     double readBytesPerSecond = 0.0;
     double int8MacsPerSecond = 0.0;
     double f32MacsPerSecond = 0.0;
+    bool computesInt8 = true;  // matrix products in use are 8-bit dot products; false: f32 (reference, float formats)
 };
 
+// A step without prompt rows of anybody is a decode step, any other a prefill step. Times of steps: mbu takes start →
+// end (sampling included, as the user waits for it), mfu start → computed (as the prefill speed excludes the first
+// sample).
 RequestMetrics computeMetrics(const RequestTrace& trace, const std::optional<MeasuredCeilings>& ceilings);
 
 enum class PercentileMethod { Linear, FloorIndex, LowerStep };
@@ -24,12 +28,18 @@ enum class PercentileMethod { Linear, FloorIndex, LowerStep };
 std::optional<double> percentile(std::span<const double> values, double p,
                                  PercentileMethod method = PercentileMethod::Linear);
 
-// The same raw times under another tool's convention.
+std::optional<double> mean(std::span<const double> values);
+// The sample one (N − 1); nullopt below two values.
+std::optional<double> standardDeviation(std::span<const double> values);
+
+// The same raw times under another tool's convention. Other tools start their clock when they send, so theirs count
+// from submittedNs; ours (the first line) from scheduledNs where there is one.
 struct ConventionMetrics {
     std::optional<double> ttftMs, tpotMs, normalisedMs;
     std::vector<double> stepGapsMs;
     std::optional<double> vllmTpotMs, aiperfItlMs, aiperfChunkAwareItlMs, guidellmTpotMs, guidellmItlMs, llmperfItlMs;
-    Result<double> mlperfTpotMs = fail(ErrorCode::BadInput, "no tokens");
+    Result<double> mlperfTpotMs =
+        fail(ErrorCode::BadInput, "MLPerf's TPOT needs at least 2 output tokens, this answer has 0");
 };
 ConventionMetrics computeConventions(const RequestTrace& trace);
 

@@ -9,12 +9,16 @@
 namespace tokenscope {
 
 struct RequestMetrics {
+    std::optional<double> clientQueueMs;  // scheduled → submitted, under open-loop load only
+    // The parts of the TTFT, in this order (after the client's queue, where there is one).
     std::optional<double> tokenizeMs, queueMs, prefillMs, firstSampleMs, ttftMs;
     std::optional<double> tpotMs, e2eMs, normalisedLatencyMs;
-    std::vector<double> itlMs;  // every gap
+    std::vector<double> itlMs;    // every gap between steps that committed tokens
+    std::vector<int> stepTokens;  // tokens each of those steps committed, the first step included
     std::optional<double> itlP50Ms, itlP95Ms, itlP99Ms;
     std::optional<double> prefillTokensPerSecond, decodeTokensPerSecond;
-    std::optional<double> mbu, mfu;  // 0 … 1 and above; absent without ceilings
+    std::optional<double> mbu, mfu;   // of decode and of prefill; 0 … 1 and above; absent without ceilings
+    std::optional<double> decodeMfu;  // shown beside mbu
     int promptTokens = 0, cachedTokens = 0, outputTokens = 0;
     std::uint64_t kvBytes = 0;
     int kvBlocks = 0;
