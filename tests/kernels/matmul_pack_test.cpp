@@ -17,7 +17,7 @@ KernelResult<void> packAll(const std::vector<std::byte>& source, DType type, int
     return packGroups({source.data(), type, rows, cols}, 0, (rows + kGroupRows - 1) / kGroupRows, packed.get());
 }
 
-TEST(MatmulPack, AScaleThatIsNotFiniteIsRefusedWithItsRow)
+TEST(CpuMatmulPack, AScaleThatIsNotFiniteIsRefusedWithItsRow)
 {
     constexpr int kRows = 20;
     constexpr int kCols = 512;
@@ -49,7 +49,7 @@ TEST(MatmulPack, AScaleThatIsNotFiniteIsRefusedWithItsRow)
     }
 }
 
-TEST(MatmulPack, AFloatWeightThatIsNotFiniteIsRefusedWithItsPlace)
+TEST(CpuMatmulPack, AFloatWeightThatIsNotFiniteIsRefusedWithItsPlace)
 {
     std::mt19937 random(4);
     for (DType type : {DType::F32, DType::F16, DType::BF16}) {
@@ -64,7 +64,7 @@ TEST(MatmulPack, AFloatWeightThatIsNotFiniteIsRefusedWithItsPlace)
     }
 }
 
-TEST(MatmulPack, GroupsMayBePackedInAnyOrder)
+TEST(CpuMatmulPack, GroupsMayBePackedInAnyOrder)
 {
     std::mt19937 random(5);
     for (DType type : kAllDTypes) {
@@ -80,7 +80,7 @@ TEST(MatmulPack, GroupsMayBePackedInAnyOrder)
     }
 }
 
-TEST(MatmulPack, TakesTheFilesBytesAndAtMostAnEighthOfABitPerWeightMore)
+TEST(CpuMatmulPack, TakesTheFilesBytesAndAtMostAnEighthOfABitPerWeightMore)
 {
     constexpr int kRows = 1536;
     constexpr int kCols = 1536;

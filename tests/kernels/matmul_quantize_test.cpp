@@ -10,7 +10,7 @@
 namespace tokenscope::kernels {
 namespace {
 
-class Quantize : public ::testing::TestWithParam<Isa> {
+class CpuQuantize : public ::testing::TestWithParam<Isa> {
 protected:
     void SetUp() override
     {
@@ -26,10 +26,10 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Quantize, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+INSTANTIATE_TEST_SUITE_P(, CpuQuantize, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
                          [](const auto& isa) { return std::string(isaName(isa.param)); });
 
-TEST_P(Quantize, ErrsByAtMostHalfAStep)
+TEST_P(CpuQuantize, ErrsByAtMostHalfAStep)
 {
     std::mt19937 random(11);
     for (int round = 0; round < 200; ++round) {
@@ -53,7 +53,7 @@ TEST_P(Quantize, ErrsByAtMostHalfAStep)
     }
 }
 
-TEST_P(Quantize, RoundsTiesToEven)
+TEST_P(CpuQuantize, RoundsTiesToEven)
 {
     std::vector<float> x(32, 0.0f);
     x[0] = 127.0f;  // scale 1
@@ -67,7 +67,7 @@ TEST_P(Quantize, RoundsTiesToEven)
         EXPECT_EQ(block.q[k], expected[k]) << k;
 }
 
-TEST_P(Quantize, ABlockOfZerosHasScaleZero)
+TEST_P(CpuQuantize, ABlockOfZerosHasScaleZero)
 {
     for (float value : {0.0f, -0.0f, 1e-40f}) {
         const layout::ActivationBlock block = quantizeOne(std::vector<float>(32, value));
@@ -77,7 +77,7 @@ TEST_P(Quantize, ABlockOfZerosHasScaleZero)
     }
 }
 
-TEST_P(Quantize, ANumberThatIsNotFiniteMakesTheProductNaN)
+TEST_P(CpuQuantize, ANumberThatIsNotFiniteMakesTheProductNaN)
 {
     std::mt19937 random(12);
     for (DType type : {DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::Q6_K, DType::F16}) {
@@ -95,7 +95,7 @@ TEST_P(Quantize, ANumberThatIsNotFiniteMakesTheProductNaN)
     }
 }
 
-TEST_P(Quantize, GivesTheBitsOfTheScalarVersion)
+TEST_P(CpuQuantize, GivesTheBitsOfTheScalarVersion)
 {
     std::mt19937 random(13);
     for (int rows : {1, 5, 16, 23}) {

@@ -19,7 +19,7 @@ bool isAvailable(Isa isa)
     return std::find(availableIsas().begin(), availableIsas().end(), isa) != availableIsas().end();
 }
 
-class Matmul : public ::testing::TestWithParam<Isa> {
+class CpuMatmul : public ::testing::TestWithParam<Isa> {
 protected:
     void SetUp() override
     {
@@ -31,7 +31,7 @@ protected:
     std::mt19937 m_random{7};
 };
 
-INSTANTIATE_TEST_SUITE_P(, Matmul, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+INSTANTIATE_TEST_SUITE_P(, CpuMatmul, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
                          [](const auto& isa) { return std::string(isaName(isa.param)); });
 
 struct Shape {
@@ -84,7 +84,7 @@ bool sameBits(const std::vector<float>& a, const std::vector<float>& b)
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-TEST_P(Matmul, IsTheProductOfDequantisedWeightsAndActivations)
+TEST_P(CpuMatmul, IsTheProductOfDequantisedWeightsAndActivations)
 {
     for (DType type : kAllDTypes) {
         for (const Shape& shape : shapesFor(type)) {
@@ -127,7 +127,7 @@ TEST_P(Matmul, IsTheProductOfDequantisedWeightsAndActivations)
     }
 }
 
-TEST_P(Matmul, EqualsTheScalarKernelsBitForBit)
+TEST_P(CpuMatmul, EqualsTheScalarKernelsBitForBit)
 {
     const MatmulKernels& scalar = matmulKernels(Isa::Scalar);
     for (DType type : kAllDTypes) {
@@ -142,7 +142,7 @@ TEST_P(Matmul, EqualsTheScalarKernelsBitForBit)
     }
 }
 
-TEST_P(Matmul, ARowsResultDoesNotDependOnTheRowsBesideIt)
+TEST_P(CpuMatmul, ARowsResultDoesNotDependOnTheRowsBesideIt)
 {
     constexpr int kMaxTokens = 40;
     constexpr int kRows = 35;
@@ -166,7 +166,7 @@ TEST_P(Matmul, ARowsResultDoesNotDependOnTheRowsBesideIt)
     }
 }
 
-TEST_P(Matmul, SharedByThreadsGivesTheSameBitsAndTouchesOnlyItsOwnRows)
+TEST_P(CpuMatmul, SharedByThreadsGivesTheSameBitsAndTouchesOnlyItsOwnRows)
 {
     constexpr int kRows = 70;  // five groups, the last with six rows
     constexpr int kTokens = 19;
@@ -195,7 +195,7 @@ TEST_P(Matmul, SharedByThreadsGivesTheSameBitsAndTouchesOnlyItsOwnRows)
     }
 }
 
-TEST_P(Matmul, AccumulatingAddsTheProductToWhatIsThere)
+TEST_P(CpuMatmul, AccumulatingAddsTheProductToWhatIsThere)
 {
     constexpr int kRows = 27;
     constexpr int kTokens = 11;
@@ -214,7 +214,7 @@ TEST_P(Matmul, AccumulatingAddsTheProductToWhatIsThere)
     }
 }
 
-TEST_P(Matmul, AnUnpackedRowHasTheBitsOfTheReference)
+TEST_P(CpuMatmul, AnUnpackedRowHasTheBitsOfTheReference)
 {
     for (DType type : kAllDTypes) {
         constexpr int kRows = 21;
@@ -231,7 +231,7 @@ TEST_P(Matmul, AnUnpackedRowHasTheBitsOfTheReference)
     }
 }
 
-TEST_P(Matmul, TheLargestCodesAndActivationsDoNotOverflow)
+TEST_P(CpuMatmul, TheLargestCodesAndActivationsDoNotOverflow)
 {
     // All weight bytes 0xff, then 0x00: the extremes of every code; all activations at ±max: q = ±127.
     constexpr int kTokens = 2;
