@@ -100,12 +100,15 @@ struct RequestTokenised {
     int promptTokens = 0;
     int droppedBytes = 0;
     std::vector<std::string> warnings;
+    Nanoseconds submittedNs = 0;
+    Nanoseconds tokenisedNs = 0;
 };
 struct PrefillProgress {
     RequestId request = 0;
     int done = 0;
     int total = 0;
     StepRecord step;
+    Nanoseconds admittedNs = 0;
 };
 struct TokenCommitted {
     RequestId request = 0;
