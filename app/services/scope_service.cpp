@@ -133,40 +133,44 @@ void ScopeModel::apply(const Event& event)
                     return;
                 m_request = 0;
                 // The trace is exact where the live events were only as fine as they arrived.
-                m_splits.erase(m_splits.begin());
-                const KvFill kv = m_kv;
-                show(e.trace);
-                m_kv.usedBlocks = kv.usedBlocks;
-                m_kv.usedBytes = kv.usedBytes;
+                m_splits.front() = splitOf(e.trace);
+                showTokens(e.trace);
             }
         },
         event);
 }
 
-void ScopeModel::show(const RequestTrace& trace)
+void ScopeModel::showTokens(const RequestTrace& trace)
 {
-    m_request = 0;
     m_tokens.clear();
     m_submittedNs = trace.scheduledNs.value_or(trace.submittedNs);
     m_kv.promptTokens = m_kv.tokens = trace.promptTokens;
-    m_kv.usedBlocks = trace.kvBlocksPeak;
-    m_kv.usedBytes = trace.kvBytesPeak;
     auto step = trace.steps.begin();
     for (const TokenStamp& stamp : trace.tokens) {
-        step = std::find_if(step, trace.steps.end(), [&](const StepRecord& s) { return s.stepId == stamp.stepId; });
-        addToken(stamp, step == trace.steps.end() ? nullptr : &*step);
-        if (step == trace.steps.end())
-            step = trace.steps.begin();
+        // Both are in order of time, so the search goes on where the last one ended.
+        while (step != trace.steps.end() && step->stepId < stamp.stepId)
+            ++step;
+        const bool found = step != trace.steps.end() && step->stepId == stamp.stepId;
+        addToken(stamp, found ? &*step : nullptr);
     }
     m_kv.usedBlocks = trace.kvBlocksPeak;
     m_kv.usedBytes = trace.kvBytesPeak;
-
-    const RequestMetrics metrics = computeMetrics(trace, m_ceilings);
-    m_splits.insert(m_splits.begin(), TtftSplit{metrics.tokenizeMs, metrics.queueMs, metrics.prefillMs,
-                                                metrics.firstSampleMs, metrics.ttftMs});
-    if (m_splits.size() > kShownSplits)
-        m_splits.pop_back();
     ++m_revision;
+}
+
+TtftSplit ScopeModel::splitOf(const RequestTrace& trace) const
+{
+    const RequestMetrics metrics = computeMetrics(trace, m_ceilings);
+    return {metrics.tokenizeMs, metrics.queueMs, metrics.prefillMs, metrics.firstSampleMs, metrics.ttftMs};
+}
+
+void ScopeModel::show(const RequestTrace& trace, std::span<const RequestTrace* const> earlier)
+{
+    m_request = 0;
+    m_splits = {splitOf(trace)};
+    for (const RequestTrace* other : earlier.first(std::min(earlier.size(), kShownSplits - 1)))
+        m_splits.push_back(splitOf(*other));
+    showTokens(trace);
 }
 
 std::optional<double> ScopeModel::gapPercentile(double p) const

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 namespace tokenscope {
@@ -52,8 +52,8 @@ public:
     void begin(RequestId request);
     // Takes what belongs to the begun request, ignores the rest.
     void apply(const Event& event);
-    // An answer read back. Keeps the history of splits.
-    void show(const RequestTrace& trace);
+    // An answer read back, and the ones before it in the conversation (newest first) whose splits stand below its own.
+    void show(const RequestTrace& trace, std::span<const RequestTrace* const> earlier);
     void clear();
 
     const std::vector<ScopeToken>& tokens() const { return m_tokens; }
@@ -71,6 +71,8 @@ public:
     std::optional<double> meanBytesPerSecond() const;
 
 private:
+    void showTokens(const RequestTrace& trace);
+    TtftSplit splitOf(const RequestTrace& trace) const;
     void addToken(const TokenStamp& stamp, const StepRecord* step);
 
     std::optional<LoadedModelInfo> m_model;
