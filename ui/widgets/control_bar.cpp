@@ -7,6 +7,7 @@
 #include "ui/widgets/text_label.h"
 
 #include <QHBoxLayout>
+#include <QLocale>
 #include <QResizeEvent>
 #include <QVBoxLayout>
 
