@@ -53,7 +53,7 @@ struct RunRow {
     std::string environmentJson;
     std::string metricsJson;            // as computed when saved; can always be recomputed from the trace
     std::optional<RequestTrace> trace;  // absent for bench tables
-    std::string resultJson;             // bench and perplexity results
+    std::string resultJson;             // bench and perplexity results; of an answer {"model": what the file said}
     std::optional<std::string> promptText;
     std::optional<std::string> outputText;
     std::vector<TokenId> promptIds;

@@ -193,6 +193,14 @@ Result<void> writeRunHash(const Connection& connection, RunId id, std::string_vi
     return statement->bind(sha256).bind(id).run();
 }
 
+Result<void> writeRunMetrics(const Connection& connection, RunId id, std::string_view metricsJson)
+{
+    auto statement = connection.prepare("UPDATE runs SET metrics = ? WHERE id = ?");
+    if (!statement)
+        return tl::unexpected(statement.error());
+    return statement->bind(metricsJson).bind(id).run();
+}
+
 Result<void> eraseRunTexts(const Connection& connection, RunId id)
 {
     auto statement = connection.prepare("DELETE FROM run_texts WHERE run = ?");

@@ -18,6 +18,7 @@ Result<RunId> readLastRun(const Connection& connection);
 // Gives the number of the new run; `answer` is the message it belongs to.
 Result<RunId> writeRun(const Connection& connection, const RunRow& row, std::optional<MessageId> answer);
 Result<void> writeRunHash(const Connection& connection, RunId id, std::string_view sha256);
+Result<void> writeRunMetrics(const Connection& connection, RunId id, std::string_view metricsJson);
 Result<void> eraseRunTexts(const Connection& connection, RunId id);
 
 }  // namespace tokenscope

@@ -87,6 +87,12 @@ public:
             return writeRunHash(connection, id, sha256);
         });
     }
+    void setRunMetrics(RunId id, std::string metricsJson) override
+    {
+        m_writer.enqueue(0, [id, json = std::move(metricsJson)](const Connection& connection) {
+            return writeRunMetrics(connection, id, json);
+        });
+    }
     void eraseRunTexts(RunId id) override
     {
         m_writer.enqueue(0, [id](const Connection& connection) { return tokenscope::eraseRunTexts(connection, id); });
@@ -149,6 +155,7 @@ public:
         return readyFuture<RunId>(tl::unexpected(m_error));
     }
     void setRunHash(RunId, std::string) override {}
+    void setRunMetrics(RunId, std::string) override {}
     void eraseRunTexts(RunId) override {}
     std::future<Result<void>> flush() override { return readyFuture<void>(tl::unexpected(m_error)); }
 

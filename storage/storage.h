@@ -48,6 +48,7 @@ public:
     // Survives power loss (synchronous = FULL). `answer`: the message it belongs to, linked in the same transaction.
     virtual std::future<Result<RunId>> saveRun(RunRow row, std::optional<MessageId> answer = std::nullopt) = 0;
     virtual void setRunHash(RunId id, std::string sha256) = 0;
+    virtual void setRunMetrics(RunId id, std::string metricsJson) = 0;
     virtual void eraseRunTexts(RunId id) = 0;       // prompt, answer and the ids of their tokens; the measurements stay
     virtual std::future<Result<void>> flush() = 0;  // when all that was queued before is on disk
 };

@@ -48,6 +48,8 @@ public:
 
     // --- the visible branch of the current conversation, root first
     std::vector<MessageId> visiblePath() const;
+    // Reads trace and metrics of an older answer back from its run when asked for; the traces of the 64 asked for last
+    // are kept, the metrics of all. Null for an id that is not in the current conversation.
     const ChatNode* node(MessageId id) const;
     SiblingPosition siblings(MessageId id) const;
     void selectSibling(MessageId id, int index);
@@ -55,7 +57,10 @@ public:
     // --- answers; BadInput/Busy with a sentence if it cannot start. One at a time.
     void setSettings(const Settings& settings);
     void setModel(std::optional<LoadedModelInfo> model);
+    // Answers of this session that had to do without get their MBU and MFU now, stored runs too.
     void setCeilings(std::optional<MeasuredCeilings> ceilings);
+    // Computed after the first answer (model_hash.h): runs of this session with that file are completed.
+    void setModelHash(const std::string& modelPath, const std::string& sha256);
     Result<MessageId> send(std::string userText);  // gives the answer's id
     Result<MessageId> regenerate(MessageId answer);
     Result<MessageId> edit(MessageId userMessage, std::string newText);
@@ -73,6 +78,8 @@ public:
         virtual void conversationsChanged() = 0;
         virtual void pathChanged() = 0;                 // other messages are visible now
         virtual void messageChanged(MessageId id) = 0;  // text, state or metrics
+        // At once; without the run's number, which is drawn by the storage thread: messageChanged() follows when poll()
+        // has it (row.run).
         virtual void answerFinished(MessageId id, std::optional<RunId> run) = 0;
     };
     void setObserver(Observer* observer);

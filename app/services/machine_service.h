@@ -25,6 +25,8 @@ struct MachineInfo {
 };
 MachineInfo describeMachine();
 
+std::uint64_t peakResidentBytes();  // of this process so far
+
 std::optional<MeasuredCeilings> storedCeilings(const std::filesystem::path& cacheDirectory,
                                                const EffectiveDevice& device);
 // Measures and stores; about a second of all threads. Never call before a first token.

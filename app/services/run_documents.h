@@ -23,4 +23,7 @@ nlohmann::json runDocument(const RunRow& row);  // the same from the database, w
 RunRow makeRunRow(std::string kind, const RequestFinished& finished, const LoadedModelInfo& model,
                   const Settings& settings, const RequestMetrics& metrics, std::int64_t startedMs);
 
+// One line; bytes that are no UTF-8 are replaced.
+std::string storedText(const nlohmann::json& document);
+
 }  // namespace tokenscope
