@@ -24,7 +24,7 @@ constexpr std::uint32_t kMagic = 0x46554747;                // "GGUF"
 constexpr int kMinKeyValueBytes = 8 + 1 + 4 + 1;            // key length, one letter, type tag, one byte of value
 constexpr int kMinTensorInfoBytes = 8 + 1 + 4 + 8 + 4 + 8;  // name, dimension count, one dimension, type, offset
 
-// What a file that is not GGUF probably is; "" if there is no telling.
+// What a file that is not GGUF probably is.
 std::string guessOtherFormat(std::string_view start)
 {
     const auto begins = [&](std::string_view with) { return start.starts_with(with); };
@@ -38,7 +38,7 @@ std::string guessOtherFormat(std::string_view start)
         return ": it is a web page, so the download went wrong; fetch the file again";
     if (start.size() > 8 && start[8] == '{')
         return ": it looks like a safetensors file; convert it to GGUF first";
-    return "";
+    return fmt::format(": it begins with \"{}\", expected \"GGUF\"", printableName(std::string(start.substr(0, 4))));
 }
 
 class Parser {

@@ -1,5 +1,7 @@
 #include "engine/model/hyper_parameters.h"
 
+#include "engine/gguf/gguf_types.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -164,7 +166,7 @@ void readRope(KeyReader& keys, const Architecture& architecture, HyperParameters
         factor = keys.number("rope.scaling.factor", Zero::Refused, kMaxFactor, factor);
     else if (!scaling.empty() && scaling != "none")
         keys.refuse(ErrorCode::UnsupportedModel, fmt::format("{} is \"{}\", supported are none and linear",
-                                                             keys.fullKey("rope.scaling.type"), scaling));
+                                                             keys.fullKey("rope.scaling.type"), printableName(scaling)));
     model.ropeScale = 1.0 / factor;
 }
 
