@@ -68,21 +68,30 @@ bool moveWithoutOverwriting(const fs::path& from, const fs::path& to)
     return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
 }
 
-// The version in the file's header, without SQLite touching anything. nullopt: no database here yet, or one whose
-// write-ahead log may hold a newer header.
-std::optional<std::uint32_t> versionInHeader(const fs::path& file)
+struct FileHeader {
+    bool isDamaged = false;
+    std::uint32_t version = 0;  // user_version as of the last checkpoint
+};
+
+// Looks without SQLite touching anything. SQLite takes a file that is shorter than a page for an empty database and
+// would write over it, whatever it holds: that is found here.
+FileHeader readHeader(const fs::path& file)
 {
-    std::error_code ignored;
-    const auto logBytes = fs::file_size(file.string() + "-wal", ignored);
-    if (!ignored && logBytes > 0)
-        return std::nullopt;
-    std::ifstream stream(file, std::ios::binary);
+    std::error_code problem;
+    const auto bytes = fs::file_size(file, problem);
+    if (problem || bytes == 0)
+        return {};
     std::array<unsigned char, 64> header{};
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream)
+        return {};  // not readable: opening it will say why
     if (!stream.read(reinterpret_cast<char*>(header.data()), header.size()) ||
         std::memcmp(header.data(), "SQLite format 3", 16) != 0)
-        return std::nullopt;
-    return std::uint32_t{header[60]} << 24 | std::uint32_t{header[61]} << 16 | std::uint32_t{header[62]} << 8 |
-           header[63];
+        return {.isDamaged = true};
+    const std::uint32_t pageBytes = std::uint32_t{header[16]} << 8 | header[17];
+    const std::uint32_t version =
+        std::uint32_t{header[60]} << 24 | std::uint32_t{header[61]} << 16 | std::uint32_t{header[62]} << 8 | header[63];
+    return {.isDamaged = bytes < (pageBytes == 1 ? 65536 : pageBytes), .version = version};
 }
 
 Error newerError(const fs::path& file, std::int64_t version)
@@ -179,17 +188,18 @@ Result<void> enterSession(const Connection& connection)
 
 Result<Connection> openOnce(const fs::path& file)
 {
-    if (const auto version = versionInHeader(file); version && *version > static_cast<std::uint32_t>(schemaVersion()))
-        return tl::unexpected(newerError(file, *version));
-    {
+    const FileHeader header = readHeader(file);
+    if (header.isDamaged)
+        return fail(ErrorCode::DamagedDatabase, fmt::format("{}: is not an SQLite database", file.string()));
+    if (header.version > static_cast<std::uint32_t>(schemaVersion()))
+        return tl::unexpected(newerError(file, header.version));
+    std::error_code ignored;
+    if (fs::exists(file.string() + "-wal", ignored)) {
         // A newer program may have died with its version still in the log: look before anything is written.
-        std::error_code ignored;
-        if (fs::exists(file.string() + "-wal", ignored) && !ignored) {
-            auto reader = Connection::open(file, Connection::Access::ReadOnly);
-            const auto version = reader ? reader->queryInteger("PRAGMA user_version") : Result<std::int64_t>(0);
-            if (version && *version > schemaVersion())
-                return tl::unexpected(newerError(file, *version));
-        }
+        auto reader = Connection::open(file, Connection::Access::ReadOnly);
+        const auto version = reader ? reader->queryInteger("PRAGMA user_version") : Result<std::int64_t>(0);
+        if (version && *version > schemaVersion())
+            return tl::unexpected(newerError(file, *version));
     }
 
     auto connection = Connection::open(file, Connection::Access::ReadWrite);

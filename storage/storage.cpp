@@ -25,7 +25,7 @@ std::future<Result<T>> readyFuture(Result<T> value)
 class SqliteStorage final : public Storage {
 public:
     SqliteStorage(Connection writer, Connection reader, std::string notice)
-        : m_notice(std::move(notice)), m_reader(std::move(reader)), m_writer(std::move(writer))
+        : m_notice(std::move(notice)), m_writer(std::move(writer)), m_reader(std::move(reader))
     {
     }
 
@@ -102,8 +102,8 @@ public:
 private:
     const Error m_noError;
     const std::string m_notice;
-    Connection m_reader;
     Writer m_writer;
+    Connection m_reader;  // closed first: only a connection that may write can put the log into the file and remove it
 };
 
 std::future<Result<RunId>> SqliteStorage::saveRun(RunRow row, std::optional<MessageId> answer)
