@@ -135,6 +135,7 @@ public:
         if (!program)
             return tl::unexpected(std::move(program.error()));
         m_program = std::move(*program);
+        m_warnings = modelWarnings(m_file);
         const auto device = resolveDevice(m_settings);
         if (!device)
             return tl::unexpected(device.error());

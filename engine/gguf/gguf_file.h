@@ -38,15 +38,15 @@ struct GgufTensor {
     std::uint64_t fileOffset = 0;  // from the start of that file
 };
 
-// Read-only mapping of the parts; a tensor's bytes stay valid as long as it lives. A file that shrinks while it is
-// mapped is noticed before its bytes are read where that is possible.
+// Read-only mapping of the parts; a tensor's bytes stay valid as long as it lives. Where a file is cut short under the
+// mapping its bytes read as zeros, and checkUnchanged() says so: ask it after the last read, before using the result.
 class GgufMapping {
 public:
     virtual ~GgufMapping() = default;
     virtual std::span<const std::byte> tensorBytes(const GgufTensor& tensor) const = 0;
     // Tells the system that the pages of this tensor are not needed any more.
     virtual void release(const GgufTensor& tensor) const = 0;
-    // FileAccess if a part is shorter now than when it was opened.
+    // FileAccess if a part is shorter now than when it was opened or could not be read.
     virtual Result<void> checkUnchanged() const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/gguf/file_descriptor.h"
 #include "engine/gguf/gguf_file.h"
+#include "engine/gguf/mapping_guard.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct MappedPart {
     std::string name;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
+    MappingGuard guard;
 };
 
 class PartsMapping : public GgufMapping {
@@ -30,8 +32,10 @@ public:
 
     ~PartsMapping() override
     {
-        for (const MappedPart& part : m_parts)
+        for (MappedPart& part : m_parts) {
+            part.guard = {};  // before another mapping can take these addresses
             ::munmap(const_cast<std::byte*>(part.data), static_cast<std::size_t>(part.bytes));
+        }
     }
 
     Result<void> add(const std::filesystem::path& path, const GgufFile::PartState& expected)
@@ -55,7 +59,8 @@ public:
         if (data == MAP_FAILED)
             return fail(errno == ENOMEM ? ErrorCode::OutOfMemory : ErrorCode::FileAccess,
                         fmt::format("{}: mapping its {} bytes failed: {}", name, state->bytes, std::strerror(errno)));
-        m_parts.push_back({std::move(*file), name, static_cast<const std::byte*>(data), state->bytes});
+        const auto* begin = static_cast<const std::byte*>(data);
+        m_parts.push_back({std::move(*file), name, begin, state->bytes, MappingGuard(begin, state->bytes)});
         return {};
     }
 
@@ -89,6 +94,12 @@ public:
                     fmt::format(
                         "{} shrank from {} to {} bytes while it was being read; load it again when it is complete",
                         part.name, part.bytes, state->bytes));
+            if (part.guard.wasHit())
+                return fail(
+                    ErrorCode::FileAccess,
+                    fmt::format("{} ({} bytes) could not be read to its end: it was changed meanwhile or its disk "
+                                "fails; load it again",
+                                part.name, part.bytes));
         }
         return {};
     }

@@ -196,6 +196,33 @@ TEST(GgufFile, ShrinkingUnderTheMappingIsNoticedAndReplacingIsHarmless)
     EXPECT_THAT(changed.error().message, HasSubstr("to 100 bytes"));
 }
 
+TEST(GgufFile, ReadingWhatWasCutAwayGivesZerosAndAnError)
+{
+    const test::TempFolder folder;
+    const fs::path path = folder.file("a.gguf");
+    const GgufFile file = opened(test::makeTestModel(), path);
+    const auto mapping = file.map().value();
+    fs::resize_file(path, 100);
+    const GgufTensor& last = file.tensors.back();
+    ASSERT_GT(last.fileOffset, 8'192u);  // beyond the page that is still there
+    for (const std::byte byte : mapping->tensorBytes(last))
+        ASSERT_EQ(byte, std::byte{0});
+    EXPECT_FALSE(mapping->checkUnchanged());
+    // Also when it has its old length again: what was read is not what the file holds.
+    fs::resize_file(path, file.fileBytes);
+    const auto changed = mapping->checkUnchanged();
+    ASSERT_FALSE(changed);
+    EXPECT_EQ(changed.error().code, ErrorCode::FileAccess);
+}
+
+TEST(GgufFile, ManyMappingsComeAndGo)
+{
+    const test::TempFolder folder;
+    const GgufFile file = opened(test::makeTestModel(), folder.file("a.gguf"));
+    for (int i = 0; i < 3'000; ++i)
+        ASSERT_TRUE(file.map());
+}
+
 class SplitModel : public testing::Test {
 protected:
     test::TempFolder m_folder;

@@ -292,6 +292,14 @@ void addBadVocabularies(Collector& files)
     files.tokenizer(
         "scores-shorter-than-tokens", {"tokenizer.ggml.scores", "2"},
         [](GgufWriter& w) { w.setFloats("tokenizer.ggml.scores", {0.0f, 1.0f}); }, sentencePiece);
+    // a number read with a sign becomes an index below 0 (llama.cpp #27226)
+    files.tokenizer(
+        "byte-token-negative", {"<0x-1>"},
+        [](GgufWriter& w) {
+            std::string& tokens = w.findKey("tokenizer.ggml.tokens")->payload;
+            tokens.replace(tokens.find("<0x41>"), 6, "<0x-1>");
+        },
+        sentencePiece);
     files.tokenizer("eos-beyond-vocabulary", {"tokenizer.ggml.eos_token_id", "277"},
                     [](GgufWriter& w) { w.setUint32("tokenizer.ggml.eos_token_id", 277); });
     files.tokenizer("bos-huge", {"tokenizer.ggml.bos_token_id", "4294967295"},
