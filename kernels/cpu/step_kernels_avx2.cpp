@@ -1,0 +1,17 @@
+#if defined(__x86_64__)
+#include "kernels/cpu/vec_avx2.h"
+// The vector first: the bodies are written in terms of it.
+#include "kernels/cpu/row_ops_body.h"
+
+#include "kernels/cpu/attention_body.h"
+#include "kernels/cpu/step_kernel_tables.h"
+
+namespace tokenscope::kernels {
+
+const StepKernels& stepKernelsAvx2()
+{
+    return kKernels;
+}
+
+}  // namespace tokenscope::kernels
+#endif
