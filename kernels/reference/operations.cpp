@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 namespace tokenscope::kernels {
@@ -26,24 +27,23 @@ void interleave(double* out, const float* x, int cols, int tokens)
             out[k * kTile + t] = t < tokens ? x[t * cols + k] : 0.0;
 }
 
+// Two doubles in one register of the baseline. The compiler's own, so that it is the same on every machine.
+using Pair [[gnu::vector_size(16)]] = double;
+
 // kTile rows by kTile tokens; products of two f32 are exact in f64.
 void tile(double (&sums)[kTile][kTile], const float* weights, int cols, const double* x)
 {
-    double s[kTile][kTile] = {};
-    const float* const w0 = weights;
-    const float* const w1 = w0 + cols;
-    const float* const w2 = w1 + cols;
-    const float* const w3 = w2 + cols;
+    Pair s[kTile][kTile / 2] = {};
     for (int k = 0; k < cols; ++k) {
-        const double* const xk = x + k * kTile;
-        const double w[kTile] = {w0[k], w1[k], w2[k], w3[k]};
-        for (int r = 0; r < kTile; ++r)
-            for (int t = 0; t < kTile; ++t)
-                s[r][t] += w[r] * xk[t];
+        const double* const t4 = x + k * kTile;
+        const Pair xk[kTile / 2] = {{t4[0], t4[1]}, {t4[2], t4[3]}};
+        for (int r = 0; r < kTile; ++r) {
+            const double w = weights[r * cols + k];
+            for (int t = 0; t < kTile / 2; ++t)
+                s[r][t] += Pair{w, w} * xk[t];
+        }
     }
-    for (int r = 0; r < kTile; ++r)
-        for (int t = 0; t < kTile; ++t)
-            sums[r][t] = s[r][t];
+    std::memcpy(sums, s, sizeof s);
 }
 
 // store(r, Σ_k rows[r, k] · x[k]) for each row, eight sums at a time, each in the order of k.
