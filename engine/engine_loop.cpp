@@ -201,8 +201,8 @@ Result<void> EngineLoop::admit(ActiveRequest& request, RequestSpec&& spec)
     request.answerIndex = static_cast<std::uint32_t>(spec.answerIndex);
     request.seed = spec.sampling.seed ? *spec.sampling.seed : m_dependencies.drawSeed();
     request.result.sampling.seed = request.seed;
-    m_mailbox.push(
-        RequestTokenised{request.result.request, trace.promptTokens, trace.droppedBytes, std::move(prompt->warnings)});
+    m_mailbox.push(RequestTokenised{request.result.request, trace.promptTokens, trace.droppedBytes,
+                                    std::move(prompt->warnings), trace.submittedNs, *trace.tokenisedNs});
 
     // The last scored id needs no row of its own.
     const int rows = trace.promptTokens - (request.isScoring ? 1 : 0);

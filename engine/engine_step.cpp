@@ -103,7 +103,8 @@ void EngineLoop::commit(const ScheduledStep& scheduled, const kernels::StepResul
         if (piece.isPrefill) {
             trace.chunks.push_back({record.computedNs, piece.rows, record.stepId});
             const int total = trace.promptTokens - (request.isScoring ? 1 : 0);
-            events.push_back(PrefillProgress{piece.request, piece.firstToken + piece.rows, total, {}});
+            events.push_back(
+                PrefillProgress{piece.request, piece.firstToken + piece.rows, total, {}, *trace.admittedNs});
         }
         const auto blocks = static_cast<int>(m_scheduler->blocksOf(piece.request).size());
         trace.kvBlocksPeak = std::max(trace.kvBlocksPeak, blocks);
