@@ -1,0 +1,78 @@
+#include "kernels/cpu/ceilings.h"
+#include "kernels/cpu/ceilings_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tokenscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool has(Isa isa)
+{
+    const auto& isas = availableIsas();
+    return std::find(isas.begin(), isas.end(), isa) != isas.end();
+}
+
+TEST(Ceilings, AreMeasuredForEveryInstructionSetOfThisProcessor)
+{
+    for (const Isa isa : availableIsas()) {
+        const auto ceilings = measureCeilings({.isa = isa, .threads = 1});
+        ASSERT_TRUE(ceilings.has_value()) << ceilings.error().message;
+        // No claim about this machine; what no machine of today can be below or above.
+        EXPECT_GT(ceilings->readBytesPerSecond, 1e7) << isaName(isa);
+        EXPECT_LT(ceilings->readBytesPerSecond, 1e13) << isaName(isa);
+        EXPECT_GT(ceilings->int8MacsPerSecond, 1e7) << isaName(isa);
+        EXPECT_LT(ceilings->int8MacsPerSecond, 1e13) << isaName(isa) << ": the loop was optimised away";
+        EXPECT_GT(ceilings->f32MacsPerSecond, 1e7) << isaName(isa);
+        EXPECT_LT(ceilings->f32MacsPerSecond, 1e12) << isaName(isa) << ": the loop was optimised away";
+    }
+}
+
+TEST(Ceilings, AnInstructionSetThisProcessorLacksIsRefusedByName)
+{
+    if (has(Isa::Avx512))
+        GTEST_SKIP() << "this processor has every instruction set";
+    const auto result = measureCeilings({.isa = Isa::Avx512, .threads = 1});
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, KernelErrorCode::Unsupported);
+    EXPECT_THAT(result.error().message, HasSubstr("avx512"));
+}
+
+TEST(Ceilings, AThreadCountThatCannotBeIsRefusedWithTheLimit)
+{
+    for (const int threads : {0, -1, 4 * physicalCores() + 1}) {
+        const auto result = measureCeilings({.isa = Isa::Scalar, .threads = threads});
+        ASSERT_FALSE(result.has_value());
+        EXPECT_EQ(result.error().code, KernelErrorCode::Unsupported);
+        EXPECT_THAT(result.error().message, HasSubstr(std::to_string(4 * physicalCores())));
+    }
+}
+
+// A read that leaves bytes out would make the ceiling too high: one bit anywhere must reach the result.
+TEST(CeilingKernels, ReadEveryByte)
+{
+    std::vector<const CeilingKernels*> sets{&kCeilingsScalar};
+#if defined(__x86_64__)
+    if (has(Isa::Avx2))
+        sets.push_back(&kCeilingsAvx2);
+    if (has(Isa::Avx512))
+        sets.push_back(&kCeilingsAvx512);
+#endif
+    alignas(64) static std::byte data[1024];
+    for (const CeilingKernels* set : sets)
+        for (std::size_t at = 0; at < sizeof data; ++at) {
+            std::memset(data, 0, sizeof data);
+            ASSERT_EQ(set->read(data, sizeof data), 0u);
+            data[at] = std::byte{0x10};
+            ASSERT_NE(set->read(data, sizeof data), 0u) << "byte " << at;
+        }
+}
+
+}  // namespace
+}  // namespace tokenscope::kernels
