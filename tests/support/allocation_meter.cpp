@@ -14,13 +14,28 @@ std::uint64_t tokenscope::test::requestedHeapBytes()
     return requested;
 }
 
-// The array and nothrow forms of the standard library call these.
+// All forms but the aligned ones: a sanitizer brings its own of each, and freeing across the two is an error to it.
 void* operator new(std::size_t byteCount)
 {
-    requested += byteCount;
-    if (void* memory = std::malloc(byteCount > 0 ? byteCount : 1))
+    if (void* memory = operator new(byteCount, std::nothrow))
         return memory;
     throw std::bad_alloc();
+}
+
+void* operator new(std::size_t byteCount, const std::nothrow_t&) noexcept
+{
+    requested += byteCount;
+    return std::malloc(byteCount > 0 ? byteCount : 1);
+}
+
+void* operator new[](std::size_t byteCount)
+{
+    return operator new(byteCount);
+}
+
+void* operator new[](std::size_t byteCount, const std::nothrow_t&) noexcept
+{
+    return operator new(byteCount, std::nothrow);
 }
 
 void operator delete(void* memory) noexcept
@@ -29,6 +44,26 @@ void operator delete(void* memory) noexcept
 }
 
 void operator delete(void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, const std::nothrow_t&) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete[](void* memory, const std::nothrow_t&) noexcept
 {
     std::free(memory);
 }
