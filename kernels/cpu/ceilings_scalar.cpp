@@ -18,6 +18,7 @@ std::uint64_t read(const std::byte* data, std::size_t bytes)
     for (std::size_t at = 0; at < bytes; at += sizeof sums) {
         std::uint64_t words[8];
         std::memcpy(words, data + at, sizeof words);
+#pragma GCC unroll 8
         for (int i = 0; i < 8; ++i)
             sums[i] |= words[i];
     }
@@ -51,14 +52,15 @@ std::uint64_t multiplyInt8(int rounds)
 std::uint64_t multiplyF32(int rounds)
 {
     constexpr int kSums = 16;
-    float sums[kSums] = {};
     float half = 0.5f;
-    for (int round = 0; round < rounds; ++round)
-        for (int step = 0; step < kElements / kSums; ++step) {
-            asm volatile("" : "+m"(half));
-            for (float& sum : sums)
-                sum = sum * half + 1.0f;
-        }
+    forget(&half);
+    // Different beginnings, or the compiler sees that all sums are the same and keeps one.
+    float sums[kSums] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const int steps = rounds * (kElements / kSums);
+    for (int step = 0; step < steps; ++step)
+#pragma GCC unroll 16
+        for (float& sum : sums)
+            sum = sum * half + 1.0f;
     float all = 0.0f;
     for (const float sum : sums)
         all += sum;

@@ -24,13 +24,15 @@ TEST(Ceilings, AreMeasuredForEveryInstructionSetOfThisProcessor)
     for (const Isa isa : availableIsas()) {
         const auto ceilings = measureCeilings({.isa = isa, .threads = 1});
         ASSERT_TRUE(ceilings.has_value()) << ceilings.error().message;
-        // No claim about this machine; what no machine of today can be below or above.
+        // No claim about this machine, but a core of today cannot do more than two vectors of 64 bytes a cycle at
+        // 6 GHz: beyond that the compiler has dropped the work.
+        constexpr double kMostBytes = 2 * 64 * 6e9;
         EXPECT_GT(ceilings->readBytesPerSecond, 1e7) << isaName(isa);
-        EXPECT_LT(ceilings->readBytesPerSecond, 1e13) << isaName(isa);
+        EXPECT_LT(ceilings->readBytesPerSecond, kMostBytes) << isaName(isa);
         EXPECT_GT(ceilings->int8MacsPerSecond, 1e7) << isaName(isa);
-        EXPECT_LT(ceilings->int8MacsPerSecond, 1e13) << isaName(isa) << ": the loop was optimised away";
+        EXPECT_LT(ceilings->int8MacsPerSecond, kMostBytes) << isaName(isa);
         EXPECT_GT(ceilings->f32MacsPerSecond, 1e7) << isaName(isa);
-        EXPECT_LT(ceilings->f32MacsPerSecond, 1e12) << isaName(isa) << ": the loop was optimised away";
+        EXPECT_LT(ceilings->f32MacsPerSecond, kMostBytes / 4) << isaName(isa);
     }
 }
 
