@@ -7,7 +7,9 @@
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/types/chat.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,7 @@ struct TemplateVariables {
     bool addGenerationPrompt = true;
     std::string bosToken;
     std::string eosToken;
+    std::optional<std::int64_t> nowSeconds = std::nullopt;  // Unix time for strftime_now; nullopt: the clock's
 };
 
 class ChatTemplate {
@@ -35,7 +38,8 @@ public:
     static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source, TemplateLimits limits = {});
 
     // Segments in order; strings that came from messages stay marked as data through filters, slices, concatenation.
-    // TemplateFailed with line and message (raise_exception's text verbatim).
+    // TemplateFailed with line and message; args are the line, the message (raise_exception's text verbatim) and, where
+    // a loop over the messages was at one, its number from 1.
     Result<std::vector<TextSegment>> render(const TemplateVariables& variables) const;
 
     ~ChatTemplate();
