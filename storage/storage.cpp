@@ -187,6 +187,11 @@ std::unique_ptr<Storage> Storage::open(const std::filesystem::path& dataDirector
     return std::make_unique<SqliteStorage>(std::move(opened->writer), std::move(*reader), std::move(opened->notice));
 }
 
+std::unique_ptr<Storage> Storage::none(Error reason)
+{
+    return withoutDatabase(std::move(reason));
+}
+
 MessageId drawId()
 {
     // 42 bits of milliseconds last until 2109; 21 random bits below keep two processes apart.

@@ -22,6 +22,8 @@ public:
 
     // Always gives an object: where the file cannot be used, one that saves nothing and whose `error()` says why.
     static std::unique_ptr<Storage> open(const std::filesystem::path& dataDirectory);
+    // One that saves nothing because that is wished; `reason` is its error().
+    static std::unique_ptr<Storage> none(Error reason);
     virtual ~Storage() = default;  // writes what is queued, then closes
 
     virtual State state() const = 0;

@@ -231,7 +231,9 @@ void ChatService::Private::submit(ConversationTree& conversation, ChatNode& answ
             break;
     }
     RequestSpec spec;
-    spec.prompt = promptFor(conversation.row.systemPrompt, branch, text && text->chatTemplate);
+    // A template that cannot be used is the engine's to refuse; only a model without any is given plain text.
+    const bool hasTemplate = text && (text->chatTemplate || !text->templateError.empty());
+    spec.prompt = promptFor(conversation.row.systemPrompt, branch, hasTemplate);
     spec.sampling = settings.sampling;
 
     answer.row.state = MessageState::Streaming;

@@ -1,5 +1,8 @@
 #include "app/services/machine_service.h"
 
+#include "app/services/json_file.h"
+#include "engine/base/clock.h"
+#include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -8,6 +11,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -99,7 +103,66 @@ std::optional<std::uint64_t> controlGroupMemory(std::uint64_t machineBytes)
     return limit;
 }
 
+kernels::Isa kernelIsa(IsaChoice isa)
+{
+    return isa == IsaChoice::Avx512 ? kernels::Isa::Avx512
+           : isa == IsaChoice::Avx2 ? kernels::Isa::Avx2
+                                    : kernels::Isa::Scalar;
+}
+
+// {"ceilings":{"CPU name, 2 threads, avx512":{"read_bandwidth_bytes_per_s","int8_macs_per_s","f32_macs_per_s",
+// "measured_ms"}}}; the reference kernels use plain instructions on one thread.
+fs::path ceilingsFile(const fs::path& cacheDirectory)
+{
+    return cacheDirectory / "ceilings.json";
+}
+
+std::string ceilingsKey(const EffectiveDevice& device)
+{
+    return fmt::format("{}, {} threads, {}", processorName(), device.threads, kernels::isaName(kernelIsa(device.isa)));
+}
+
+double positiveIn(const nlohmann::json& object, const char* key)
+{
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : 0.0;
+}
+
 }  // namespace
+
+std::optional<MeasuredCeilings> storedCeilings(const fs::path& cacheDirectory, const EffectiveDevice& device)
+{
+    const nlohmann::json document = readJsonFile(ceilingsFile(cacheDirectory));
+    const auto all = document.find("ceilings");
+    if (all == document.end() || !all->is_object())
+        return std::nullopt;
+    const auto entry = all->find(ceilingsKey(device));
+    if (entry == all->end() || !entry->is_object())
+        return std::nullopt;
+    const MeasuredCeilings ceilings{positiveIn(*entry, "read_bandwidth_bytes_per_s"),
+                                    positiveIn(*entry, "int8_macs_per_s"), positiveIn(*entry, "f32_macs_per_s")};
+    if (ceilings.readBytesPerSecond <= 0 || ceilings.int8MacsPerSecond <= 0 || ceilings.f32MacsPerSecond <= 0)
+        return std::nullopt;
+    return ceilings;
+}
+
+Result<MeasuredCeilings> measureAndStoreCeilings(const fs::path& cacheDirectory, const EffectiveDevice& device)
+{
+    const auto measured = kernels::measureCeilings({kernelIsa(device.isa), device.threads});
+    if (!measured)
+        return fail(ErrorCode::Internal,
+                    "the ceilings of this machine cannot be measured: " + measured.error().message);
+    const fs::path file = ceilingsFile(cacheDirectory);
+    nlohmann::json document = readJsonFile(file);
+    if (!document["ceilings"].is_object())
+        document["ceilings"] = nlohmann::json::object();
+    document["ceilings"][ceilingsKey(device)] = {{"read_bandwidth_bytes_per_s", measured->readBytesPerSecond},
+                                                 {"int8_macs_per_s", measured->int8MacsPerSecond},
+                                                 {"f32_macs_per_s", measured->f32MacsPerSecond},
+                                                 {"measured_ms", systemClock().wallMs()}};
+    (void)writeJsonFile(file, document);  // a cache: where it cannot be kept it is measured again
+    return MeasuredCeilings{measured->readBytesPerSecond, measured->int8MacsPerSecond, measured->f32MacsPerSecond};
+}
 
 MachineInfo describeMachine()
 {

@@ -1,0 +1,227 @@
+#include "app/cli/bench_table.h"
+#include "app/cli/command_line.h"
+#include "app/cli/commands.h"
+#include "app/cli/engine_session.h"
+#include "app/services/run_documents.h"
+#include "engine/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include <CLI/App.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tokenscope::cli {
+namespace {
+
+using nlohmann::json;
+
+struct BenchOptions {
+    std::vector<int> prompt{512};
+    std::vector<int> output{128};
+    std::vector<int> depth{0};
+    int repetitions = 5;
+    std::string form = "md";
+};
+
+constexpr int kMostTokens = 1 << 20;
+
+Result<std::vector<BenchTest>> testsOf(const BenchOptions& wanted)
+{
+    const auto inRange = [](const std::vector<int>& values) {
+        return std::all_of(values.begin(), values.end(), [](int value) { return value >= 0 && value <= kMostTokens; });
+    };
+    if (!inRange(wanted.prompt) || !inRange(wanted.output) || !inRange(wanted.depth))
+        return fail(ErrorCode::BadSetting, fmt::format("-p, -n and -d: expected 0 to {} tokens", kMostTokens));
+    if (wanted.repetitions < 1 || wanted.repetitions > 1000)
+        return fail(ErrorCode::BadSetting, fmt::format("-r {}: expected 1 to 1000", wanted.repetitions));
+    if (wanted.form != "md" && wanted.form != "json" && wanted.form != "jsonl" && wanted.form != "csv")
+        return fail(ErrorCode::BadSetting, fmt::format("-o {}: expected md, json, jsonl or csv", wanted.form));
+    std::vector<BenchTest> tests;
+    for (int depth : wanted.depth) {
+        for (int tokens : wanted.prompt) {
+            if (tokens > 0)
+                tests.push_back({.promptTokens = tokens, .depth = depth});
+        }
+        for (int tokens : wanted.output) {
+            if (tokens > 0)
+                tests.push_back({.outputTokens = tokens, .depth = depth});
+        }
+    }
+    if (tests.empty())
+        return fail(ErrorCode::BadSetting, "-p 0 -n 0: nothing is left to measure");
+    return tests;
+}
+
+int contextFor(const BenchTest& test)
+{
+    return test.depth + test.promptTokens + test.outputTokens + 2;  // the first token, and room for one to end with
+}
+
+// The same ids at every run: words make no difference to the time.
+std::vector<TokenId> someIds(int count, int vocabulary)
+{
+    std::mt19937 random(42);
+    std::vector<TokenId> ids(static_cast<std::size_t>(count));
+    for (TokenId& id : ids)
+        id = static_cast<TokenId>(random() % static_cast<unsigned>(vocabulary));
+    return ids;
+}
+
+RequestSpec requestFor(const BenchTest& test, const SamplingSettings& sampling, int vocabulary)
+{
+    RequestSpec request;
+    request.sampling = sampling;
+    request.sampling.temperature = 0.0;
+    request.sampling.ignoreEos = true;
+    request.sampling.stop.clear();
+    // n decode steps lie between n + 1 tokens; the first belongs to the prompt.
+    request.sampling.maxTokens = test.outputTokens + 1;
+    request.prompt = IdsPrompt{someIds(std::max(1, test.depth + test.promptTokens), vocabulary)};
+    return request;
+}
+
+// Prompt tests: from the admission (with a depth: from the end of the first chunk that reaches it) to the end of the
+// last chunk, for as many tokens as asked. Generation tests: from the first token to the last.
+Result<double> elapsedNs(const BenchTest& test, const RequestTrace& trace)
+{
+    if (test.outputTokens > 0) {
+        if (trace.tokens.size() < 2)
+            return fail(ErrorCode::Internal, "the engine generated fewer than two tokens");
+        const auto steps = static_cast<double>(trace.tokens.size() - 1);
+        const auto ns = static_cast<double>(trace.tokens.back().committedNs - trace.tokens.front().committedNs);
+        return ns / steps * test.outputTokens;
+    }
+    if (trace.chunks.empty() || !trace.admittedNs)
+        return fail(ErrorCode::Internal, "the engine read no prompt");
+    Nanoseconds from = *trace.admittedNs;
+    int before = 0;
+    for (const ChunkStamp& chunk : trace.chunks) {
+        if (before >= test.depth)
+            break;
+        before += chunk.tokens;
+        from = chunk.endNs;
+    }
+    int total = 0;
+    for (const ChunkStamp& chunk : trace.chunks)
+        total += chunk.tokens;
+    if (total <= before)
+        return fail(
+            ErrorCode::BadSetting,
+            fmt::format("-d {}: one step read depth and prompt together; use a smaller --prefill-chunk", test.depth));
+    return static_cast<double>(trace.chunks.back().endNs - from) / (total - before) * test.promptTokens;
+}
+
+Result<BenchRow> measure(EngineSession& session, const CommonOptions& options, const BenchTest& test, int repetitions)
+{
+    const int vocabulary = session.port().modelText()->tokenizer->vocabularySize();
+    BenchRow row{.test = test, .startedMs = systemClock().wallMs()};
+    for (int i = -1; i < repetitions; ++i) {  // the first warms caches and clocks up and is not counted
+        Progress progress(options.quiet);
+        progress.show(i < 0 ? std::string("Warming up") : fmt::format("Repetition {} of {}", i + 1, repetitions));
+        const auto answers = session.answer({requestFor(test, options.settings.sampling, vocabulary)});
+        const RequestFinished& answer = answers.front();
+        if (answer.error)
+            return tl::unexpected(*answer.error);
+        if (interrupted())
+            return fail(ErrorCode::Cancelled, "interrupted");
+        const auto ns = elapsedNs(test, answer.trace);
+        if (!ns)
+            return tl::unexpected(ns.error());
+        for (const ChunkStamp& chunk : answer.trace.chunks)
+            row.largestChunk = std::max(row.largestChunk, chunk.tokens);
+        if (i >= 0)
+            row.samplesNs.push_back(*ns);
+    }
+    return row;
+}
+
+std::string formatted(const std::string& form, const BenchSubject& subject, const std::vector<BenchRow>& rows,
+                      const std::vector<json>& documents)
+{
+    if (form == "md")
+        return benchMarkdown(subject, rows);
+    if (form == "csv")
+        return benchCsv(documents);
+    if (form == "json")
+        return json(documents).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    std::string lines;
+    for (const json& document : documents)
+        lines += document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return lines;
+}
+
+Result<int> bench(const CommonOptions& options, BenchOptions wanted)
+{
+    if (options.json)
+        wanted.form = "json";
+    const auto tests = testsOf(wanted);
+    if (!tests)
+        return tl::unexpected(tests.error());
+    constexpr int kLeastContext = 32;
+    EngineSettings engine = options.settings.engine;
+    if (engine.context == 0) {
+        engine.context = kLeastContext;
+        for (const BenchTest& test : *tests)
+            engine.context = std::max(engine.context, contextFor(test));
+    }
+    EngineSession session(options);
+    if (auto loaded = session.load(engine); !loaded)
+        return tl::unexpected(loaded.error());
+
+    const std::int64_t startedMs = systemClock().wallMs();
+    std::vector<BenchRow> rows;
+    for (const BenchTest& test : *tests) {
+        auto row = measure(session, options, test, wanted.repetitions);
+        if (!row)
+            return tl::unexpected(row.error());
+        rows.push_back(std::move(*row));
+    }
+    session.addHash();
+    const BenchSubject subject{session.model(), describeMachine(), engine.kv};
+    std::vector<json> documents;
+    for (const BenchRow& row : rows)
+        documents.push_back(benchDocument(subject, row));
+
+    Settings used = options.settings;
+    used.engine = engine;
+    used.sampling.temperature = 0.0;
+    RunRow stored;
+    stored.kind = "bench";
+    stored.startedMs = startedMs;
+    stored.modelName = session.model().model.name;
+    stored.modelPath = session.model().model.path;
+    stored.modelSha256 = session.model().model.sha256;
+    stored.configJson = storedText(configDocument(used, session.model()));
+    stored.environmentJson = storedText(environmentDocument(session.model()));
+    stored.metricsJson = storedText(json::object());
+    stored.resultJson = storedText(documents);
+    const RunId id = saveRun(options, std::move(stored));
+    if (id > 0 && !options.quiet)
+        fmt::print(stderr, "run {}\n", id);
+    if (!writeOut(formatted(wanted.form, subject, rows, documents)))
+        return tl::unexpected(outputFailed());
+    return kDone;
+}
+
+}  // namespace
+
+void addBench(CommandLine& line)
+{
+    auto wanted = std::make_shared<BenchOptions>();
+    CLI::App& command = line.add("bench", "tokens per second of prompt and generation",
+                                 CommandLine::kOutput | CommandLine::kData | CommandLine::kModel |
+                                     CommandLine::kEngine | CommandLine::kSaving,
+                                 [wanted](const CommonOptions& options) { return bench(options, *wanted); });
+    command.add_option("-p,--n-prompt", wanted->prompt, "prompt tokens, several with commas [512]")->delimiter(',');
+    command.add_option("-n,--n-gen", wanted->output, "generated tokens, several with commas [128]")->delimiter(',');
+    command.add_option("-d,--n-depth", wanted->depth, "tokens in the cache before, several with commas [0]")
+        ->delimiter(',');
+    command.add_option("-r,--repetitions", wanted->repetitions, "repetitions of each [5]");
+    command.add_option("-o,--output", wanted->form, "md, json, jsonl or csv [md]");
+    CommandLine::addAbsentOptions(command, {"pg", "sequences", "rows", "profile", "techniques"});
+}
+
+}  // namespace tokenscope::cli
