@@ -69,5 +69,5 @@ TEST(BlockPool, BehavesLikeASetOfOwnersUnderRandomUse)
     }
 }
 
-} // namespace
-} // namespace tokenscope
+}  // namespace
+}  // namespace tokenscope

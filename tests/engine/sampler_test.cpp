@@ -95,7 +95,7 @@ TEST(Logits, TheLargestAreThoseOfAFullSort)
     for (unsigned seed = 0; seed < 20; ++seed) {
         std::vector<float> logits = randomLogits(1000, seed, 3.0f);
         for (float& v : logits)
-            v = std::round(v * 4.0f) / 4.0f; // many ties
+            v = std::round(v * 4.0f) / 4.0f;  // many ties
         std::vector<TokenId> ids(logits.size());
         std::iota(ids.begin(), ids.end(), 0);
         std::stable_sort(ids.begin(), ids.end(), [&](TokenId a, TokenId b) {
@@ -114,7 +114,7 @@ TEST(Logits, TheLargestAreThoseOfAFullSort)
 TEST(Logits, TheNucleusIsThatOfAFullSort)
 {
     for (unsigned seed = 0; seed < 30; ++seed) {
-        const float spread = seed % 3 == 0 ? 0.001f : seed % 3 == 1 ? 1.0f : 8.0f; // flat to peaked
+        const float spread = seed % 3 == 0 ? 0.001f : seed % 3 == 1 ? 1.0f : 8.0f;  // flat to peaked
         const std::vector<float> logits = randomLogits(3000, seed, spread);
         std::vector<TokenId> ids(logits.size());
         std::iota(ids.begin(), ids.end(), 0);
@@ -206,7 +206,7 @@ TEST(Sampler, TopPJudgesBeforeTemperature)
     settings.temperature = 5.0;
     const auto two = softmax({std::log(0.5) / 5.0, std::log(0.3) / 5.0});
     expectShares(drawnShares(logits, settings, kDraws), {0.0, two[0], two[1]}, kDraws);
-    settings.topK = 2; // judged among the two that are left: 0.625, 0.375 → the first alone reaches 0.6
+    settings.topK = 2;  // judged among the two that are left: 0.625, 0.375 → the first alone reaches 0.6
     expectShares(drawnShares(logits, settings, kDraws), {0.0, 1.0, 0.0}, kDraws);
 }
 
@@ -305,5 +305,5 @@ TEST(Sampler, SettingsOutOfRangeAreRefusedByName)
     EXPECT_FALSE(checkSampling(settings).has_value());
 }
 
-} // namespace
-} // namespace tokenscope
+}  // namespace
+}  // namespace tokenscope

@@ -81,13 +81,13 @@ TEST(Scheduler, MoreRequestsThanPlacesWaitInOrder)
 
 TEST(Scheduler, ARequestWaitsUntilItsWholePromptFits)
 {
-    Scheduler scheduler({4, 4}); // 128 tokens
+    Scheduler scheduler({4, 4});  // 128 tokens
     scheduler.add(1, 96, false);
     scheduler.add(2, 64, false);
-    scheduler.add(3, 1, false); // would fit, but 2 was first
+    scheduler.add(3, 1, false);  // would fit, but 2 was first
     run(scheduler, scheduler.plan(budgetOf(10)));
     EXPECT_EQ(scheduler.runningCount(), 1u);
-    EXPECT_EQ(scheduler.pool().usedCount(), 1); // blocks are taken as they are needed
+    EXPECT_EQ(scheduler.pool().usedCount(), 1);  // blocks are taken as they are needed
 
     scheduler.remove(1);
     EXPECT_EQ(scheduler.pool().usedCount(), 0);
@@ -116,7 +116,7 @@ TEST(Scheduler, BlocksPromisedToAPromptAreNotGivenToOthers)
     Scheduler scheduler({2, 4});
     scheduler.add(1, 32, false);
     scheduler.add(2, 96, false);
-    run(scheduler, scheduler.plan(budgetOf(64))); // 1 whole, 32 rows of 2; two more blocks are promised to 2
+    run(scheduler, scheduler.plan(budgetOf(64)));  // 1 whole, 32 rows of 2; two more blocks are promised to 2
 
     const ScheduledStep step = scheduler.plan(budgetOf(8));
     EXPECT_EQ(step.starved, (std::vector<RequestId>{1}));
@@ -205,7 +205,7 @@ TEST(Scheduler, KeepsItsInvariantsAndCanBeReplayed)
             }
             ASSERT_EQ(rows, step.rows);
             if (random() % 10 == 0) {
-                lastAdmitted = 0; // abandoned: the same prompts begin again
+                lastAdmitted = 0;  // abandoned: the same prompts begin again
                 continue;
             }
             run(scheduler, step);
@@ -234,7 +234,7 @@ TEST(Scheduler, KeepsItsInvariantsAndCanBeReplayed)
 TEST(CostModel, AStepStaysShortWhileSomebodyDecodes)
 {
     CostModel cost(0);
-    cost.observe(64, 64'000'000); // 1 ms a row
+    cost.observe(64, 64'000'000);  // 1 ms a row
     EXPECT_EQ(cost.prefillRows(4), 76);
     EXPECT_EQ(cost.prefillRows(0), 500);
     CostModel slow(0);
@@ -257,5 +257,5 @@ TEST(CostModel, StepsOfFewRowsAndAClockThatStandsStillSayNothing)
     EXPECT_EQ(cost.prefillRows(0), before);
 }
 
-} // namespace
-} // namespace tokenscope
+}  // namespace
+}  // namespace tokenscope

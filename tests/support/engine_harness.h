@@ -15,9 +15,10 @@ public:
     explicit EngineHarness(std::unique_ptr<EnginePort> driven) : engine(std::move(driven)) {}
 
     std::unique_ptr<EnginePort> engine;
-    std::vector<Event> events;  // all that were taken so far
+    std::vector<Event> events;          // all that were taken so far
+    std::chrono::seconds patience{30};  // longest wait for an event before the test fails
 
-    // The error if the load failed; fails the test after half a minute.
+    // The error if the load failed.
     Result<LoadedModelInfo> load(const std::filesystem::path& path = "fake.gguf", const EngineSettings& settings = {});
     RequestFinished finished(RequestId request);  // waits for it
     RequestFinished run(RequestSpec spec) { return finished(engine->submit(std::move(spec))); }
@@ -27,7 +28,7 @@ public:
     const Event* waitFor(Predicate fits)
     {
         std::size_t looked = 0;
-        for (int waits = 0; waits < 300; ++waits) {
+        for (int waits = 0; waits < 10 * patience.count(); ++waits) {
             for (; looked < events.size(); ++looked)
                 if (fits(events[looked]))
                     return &events[looked];
