@@ -29,6 +29,17 @@ Result<void> AppSettings::set(std::string_view key, std::string_view value)
     return {};
 }
 
+void AppSettings::replace(const Settings& settings)
+{
+    for (const SettingInfo& info : settingTable()) {
+        const std::string value = settingValue(settings, info.key);
+        if (value != settingValue(m_settings, info.key))
+            m_preferences.setValue(preferenceKey(info.key), QString::fromStdString(value));
+    }
+    m_settings = settings;
+    emit changed();
+}
+
 QString AppSettings::value(std::string_view key) const
 {
     return QString::fromStdString(settingValue(m_settings, key));

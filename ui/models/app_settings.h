@@ -18,6 +18,8 @@ public:
     const Settings& settings() const { return m_settings; }
     // The sentence of setSetting where the value is out of range; then nothing changes.
     Result<void> set(std::string_view key, std::string_view value);
+    // All at once, as a panel that edits a copy gives them back.
+    void replace(const Settings& settings);
     QString value(std::string_view key) const;
 
 signals:

@@ -110,6 +110,7 @@ void ChatSession::fillTranscript()
         if (m_service.node(id))
             items.push_back(itemOf(id));
     m_transcript.setItems(std::move(items));
+    emit transcriptFilled();
     if (m_shown != m_service.currentConversation()) {
         m_shown = m_service.currentConversation();
         emit conversationOpened();

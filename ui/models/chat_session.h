@@ -46,6 +46,7 @@ public:
 signals:
     void conversationListChanged();
     void conversationOpened();
+    void transcriptFilled();  // another conversation or branch, or messages were added
     void answeringChanged(bool answering);
     void answerChanged(tokenscope::MessageId id);                          // at most once a batch while it is written
     void answerFinished(tokenscope::MessageId id, tokenscope::RunId run);  // run 0: not saved

@@ -11,7 +11,7 @@
 
 namespace tokenscope::test {
 
-class FakeEngine : public EnginePort {
+class ScriptedEngine : public EnginePort {
 public:
     std::string answer = "The **quick** brown fox.\n\n```cpp\nint a = 1;\n```\n\nDone.";
     int tokensPerTake = 4;
