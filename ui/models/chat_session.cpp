@@ -49,7 +49,8 @@ struct ChatSession::Watcher : ChatService::Observer {
         if (!run)
             session.m_poll.start();
         session.m_flush.start();
-        emit session.answerFinished(id, run.value_or(0));
+        session.m_unsaved = id;
+        emit session.answerFinished(id);
     }
 
     ChatSession& session;
@@ -162,6 +163,11 @@ void ChatSession::flush()
     }
     for (const MessageId id : changed)
         emit answerChanged(id);
+    if (const ChatNode* node = m_unsaved ? m_service.node(*m_unsaved) : nullptr; node && node->row.run) {
+        m_unsaved.reset();
+        m_poll.stop();
+        emit runSaved(*node->row.run);
+    }
     if (m_wasAnswering != answering()) {
         m_wasAnswering = answering();
         emit answeringChanged(m_wasAnswering);

@@ -48,8 +48,9 @@ signals:
     void conversationOpened();
     void transcriptFilled();  // another conversation or branch, or messages were added
     void answeringChanged(bool answering);
-    void answerChanged(tokenscope::MessageId id);                          // at most once a batch while it is written
-    void answerFinished(tokenscope::MessageId id, tokenscope::RunId run);  // run 0: not saved
+    void answerChanged(tokenscope::MessageId id);  // at most once a batch while it is written
+    void answerFinished(tokenscope::MessageId id);
+    void runSaved(tokenscope::RunId run);  // of the answer finished last; a moment later
     void refused(const QString& sentence);
 
 private:
@@ -76,6 +77,7 @@ private:
     bool m_wasAnswering = false;
     int m_prefillDone = 0;  // of the answer under way
     int m_prefillTotal = 0;
+    std::optional<MessageId> m_unsaved;  // finished, its run has no number yet
     int m_pollsLeft = 0;
 };
 

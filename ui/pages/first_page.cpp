@@ -362,7 +362,7 @@ void FirstPage::setFound(std::vector<FoundModel> found)
     }
     if (static_cast<int>(found.size()) > shown)
         m_foundRows->addWidget(
-            new TextLabel(tr("and %n more; “Open file…” shows them", nullptr, static_cast<int>(found.size()) - shown),
+            new TextLabel(tr("and %1 more; “Open file…” shows them").arg(static_cast<int>(found.size()) - shown),
                           FontRole::Small, &Palette::faint, m_foundCard));
     m_foundCard->setVisible(!found.empty());
 }

@@ -60,7 +60,7 @@ void MainWindow::makeMenus()
     file->addSeparator();
     add(file, none, tr("All settings…"), Qt::CTRL | Qt::Key_Comma, [this] { openSettings(); });
     file->addSeparator();
-    add(file, none, tr("Quit"), QKeySequence::Quit, [this] { close(); });
+    add(file, none, tr("Quit"), Qt::CTRL | Qt::Key_Q, [this] { close(); });
 
     QMenu* chat = m_mainMenu->addMenu(tr("&Chat"));
     add(chat, icon("plus"), tr("New chat"), QKeySequence::New, [this] { m_chat->newChat(); });

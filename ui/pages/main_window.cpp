@@ -98,12 +98,12 @@ MainWindow::MainWindow(const WindowContext& context)
     m_scope = new ScopeView(m_chat);
     m_chat->setScope(m_scope);
     m_link = new ScopeLink(*m_scope, m_chat->transcript(), m_context.session, m_context.bridge, this);
-    auto* freeze = new PillButton(PillButton::Kind::Secondary, tr("Freeze"), m_top);
-    freeze->setCheckable(true);
-    freeze->setToolTip(tr("Hold the charts still while the answer goes on (Ctrl+Shift+F)"));
-    m_top->addButton(freeze);
-    connect(freeze, &QPushButton::toggled, m_scope, &ScopeView::setFrozen);
-    connect(m_scope, &ScopeView::frozenChanged, freeze, &QPushButton::setChecked);
+    m_freeze = new PillButton(PillButton::Kind::Secondary, tr("Freeze"), m_top);
+    m_freeze->setCheckable(true);
+    m_freeze->setToolTip(tr("Hold the charts still while the answer goes on (Ctrl+Shift+F)"));
+    m_top->addButton(m_freeze);
+    connect(m_freeze, &QPushButton::toggled, m_scope, &ScopeView::setFrozen);
+    connect(m_scope, &ScopeView::frozenChanged, m_freeze, &QPushButton::setChecked);
 
     makeMenus();
     connectParts();
@@ -133,13 +133,11 @@ void MainWindow::connectParts()
         m_context.session.service().setSettings(m_context.settings.settings());
         m_controls->setSettings(m_context.settings.settings());
     });
-    connect(&m_context.session, &ChatSession::answerFinished, this, [this](MessageId, RunId run) {
-        if (run > 0)
-            m_status->setField(StatusLine::Field::Run, tr("run %1 saved").arg(run),
-                               tr("The last answer, with its settings and every time stamp, in the database"));
-        showMemory();
-        measureCeilings();
+    connect(&m_context.session, &ChatSession::runSaved, this, [this](RunId run) {
+        m_status->setField(StatusLine::Field::Run, tr("run %1 saved").arg(run),
+                           tr("The last answer, with its settings and every time stamp, in the database"));
     });
+    connect(&m_context.session, &ChatSession::answerFinished, this, &MainWindow::measureCeilings);
     connect(&m_context.session, &ChatSession::answeringChanged, this, [this](bool answering) {
         if (answering)
             m_memoryTimer.start();
@@ -164,6 +162,7 @@ void MainWindow::showPage()
         return;
     m_pages->setCurrentWidget(page);
     m_controls->setVisible(!first);
+    m_freeze->setVisible(!first);
     if (!first)
         m_chat->composer().setFocus();
 }
@@ -182,7 +181,7 @@ void MainWindow::showModel()
     QString device = loaded ? QString::fromStdString(loaded->description) : QString();
     if (const auto effective = resolveDevice(m_context.settings.settings().engine)) {
         if (!loaded)
-            device = tr("CPU · %n thread(s)", nullptr, effective->threads);
+            device = effective->threads == 1 ? tr("CPU · 1 thread") : tr("CPU · %1 threads").arg(effective->threads);
         if (const auto ceilings = storedCeilings(m_context.cacheFolder, *effective))
             setCeilings(*ceilings);
     }

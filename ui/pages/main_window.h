@@ -23,6 +23,7 @@ namespace tokenscope::ui {
 class ChatPage;
 class ControlBar;
 class FirstPage;
+class PillButton;
 class ScopeLink;
 class ScopeView;
 class StatusLine;
@@ -101,6 +102,7 @@ private:
     ScopeView* m_scope;
     ScopeLink* m_link;
     ControlBar* m_controls;
+    PillButton* m_freeze;
     StatusLine* m_status;
     QMenu* m_mainMenu;
     QMenu* m_modelMenu;

@@ -61,7 +61,7 @@ void FindBar::search()
     else if (messages == 0)
         m_count->setText(tr("not found"));
     else {
-        m_count->setText(tr("in %n message(s)", nullptr, messages));
+        m_count->setText(messages == 1 ? tr("in 1 message") : tr("in %1 messages").arg(messages));
         m_view.findNext(false);
     }
 }

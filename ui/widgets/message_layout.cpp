@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kSideMargin = 26;
 constexpr double kTop = 8, kBottom = 8;
-constexpr double kBubblePadX = 13, kBubblePadY = 9;
+constexpr double kBubblePadX = 13, kBubblePadTop = 8, kBubblePadBottom = 7;
+constexpr double kBlockGap = 8;       // between paragraphs and lists
 constexpr double kBubbleIndent = 90;  // a bubble never reaches the left edge: the two speakers stay apart in grey, too
 constexpr double kCodePadX = 12, kCodePadY = 9;
 constexpr int kLineCharacters = 90;  // longest line that reads well
@@ -124,16 +125,21 @@ void MessageLayout::layOut(const TranscriptItem& item, int rowWidth)
             setWidth(*part.document, inner);
             const double used = std::ceil(std::min(inner, part.document->idealWidth()));
             const double bubble = used + 2 * kBubblePadX;
-            m_bubble = QRectF(left + width - bubble, y, bubble, part.document->size().height() + 2 * kBubblePadY);
-            part.origin = m_bubble.topLeft() + QPointF(kBubblePadX, kBubblePadY);
+            m_bubble = QRectF(left + width - bubble, y, bubble,
+                              part.document->size().height() + kBubblePadTop + kBubblePadBottom);
+            part.origin = m_bubble.topLeft() + QPointF(kBubblePadX, kBubblePadTop);
             y = m_bubble.bottom();
         } else if (part.block.kind == MarkdownBlock::Kind::Code) {
             setWidth(*part.document, width - 2 * kCodePadX);
-            part.frame = QRectF(left, y + 2, width, part.document->size().height() + 2 * kCodePadY);
+            if (&part != &m_parts.front())
+                y += kBlockGap;
+            part.frame = QRectF(left, y, width, part.document->size().height() + 2 * kCodePadY);
             part.origin = part.frame.topLeft() + QPointF(kCodePadX, kCodePadY);
             part.copy = QRectF(part.frame.right() - 30, part.frame.top() + 5, 25, 25);
-            y = part.frame.bottom() + 10;
+            y = part.frame.bottom();
         } else {
+            if (&part != &m_parts.front())
+                y += kBlockGap;
             setWidth(*part.document, width);
             part.origin = QPointF(left, y);
             y += part.document->size().height();

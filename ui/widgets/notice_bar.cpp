@@ -20,6 +20,7 @@ NoticeBar::NoticeBar(QWidget* parent) : QWidget(parent)
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse);
     row->addWidget(m_text, 1);
     m_action = new PillButton(PillButton::Kind::Secondary, QString(), this);
+    m_action->setAccessibleName(tr("Act on this message"));
     row->addWidget(m_action);
     m_close = PillButton::icon(QStringLiteral("close"), tr("Close this message"), this);
     row->addWidget(m_close);
@@ -46,6 +47,7 @@ void NoticeBar::show(Kind kind, const QString& text, const QString& actionText, 
     m_text->setText(text);
     m_action->setText(actionText);
     m_action->setVisible(!actionText.isEmpty());
+    m_action->setAccessibleName(actionText);
     m_do = std::move(action);
     m_timer.stop();
     if (milliseconds > 0)
@@ -69,4 +71,4 @@ void NoticeBar::paintEvent(QPaintEvent*)
              m_kind == Kind::Plain ? QStringLiteral("undo") : QStringLiteral("warning"), ink);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

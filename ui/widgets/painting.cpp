@@ -23,10 +23,16 @@ void drawFocusRing(QPainter& painter, const QRectF& box, double radius, const Pa
     painter.restore();
 }
 
+bool byKeyboard(const QFocusEvent& event)
+{
+    return event.reason() == Qt::TabFocusReason || event.reason() == Qt::BacktabFocusReason ||
+           event.reason() == Qt::ShortcutFocusReason;
+}
+
 QColor mixed(const QColor& a, const QColor& b, double share)
 {
     const auto part = [share](int from, int to) { return qRound(from + (to - from) * share); };
     return QColor(part(a.red(), b.red()), part(a.green(), b.green()), part(a.blue(), b.blue()));
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

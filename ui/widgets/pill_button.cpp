@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kIconSize = 16;
 
-} // namespace
+}  // namespace
 
 PillButton::PillButton(Kind kind, const QString& text, QWidget* parent) : QPushButton(text, parent), m_kind(kind)
 {
@@ -88,6 +88,12 @@ void PillButton::enterEvent(QEnterEvent* event)
     update();
 }
 
+void PillButton::focusInEvent(QFocusEvent* event)
+{
+    QPushButton::focusInEvent(event);
+    m_ring = byKeyboard(*event);
+}
+
 void PillButton::leaveEvent(QEvent* event)
 {
     QPushButton::leaveEvent(event);
@@ -156,8 +162,8 @@ void PillButton::paintEvent(QPaintEvent*)
     if (!shown.isEmpty())
         painter.drawText(QRectF(textLeft, box.top(), content.right() - textLeft + 2, box.height()),
                          Qt::AlignLeft | Qt::AlignVCenter, shown);
-    if (hasFocus())
+    if (hasFocus() && m_ring)
         drawFocusRing(painter, box, kRadius, colors);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

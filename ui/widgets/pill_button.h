@@ -10,10 +10,10 @@ class PillButton : public QPushButton {
 
 public:
     enum class Kind {
-        Primary,   // filled with the accent: the one thing to do here
-        Secondary, // panel with a hairline
-        Link,      // accent text only
-        Icon,      // a bare icon; its accessible name is the tool tip
+        Primary,    // filled with the accent: the one thing to do here
+        Secondary,  // panel with a hairline
+        Link,       // accent text only
+        Icon,       // a bare icon; its accessible name is the tool tip
     };
 
     PillButton(Kind kind, const QString& text, QWidget* parent = nullptr);
@@ -21,7 +21,7 @@ public:
     static PillButton* icon(const QString& icon, const QString& name, QWidget* parent = nullptr);
 
     void setIconName(const QString& icon);
-    void setHint(const QString& hint); // right-aligned and dim: the shortcut
+    void setHint(const QString& hint);  // right-aligned and dim: the shortcut
     void setLeftAligned(bool left);
 
     QSize sizeHint() const override;
@@ -32,6 +32,7 @@ protected:
     void changeEvent(QEvent* event) override;
     void enterEvent(QEnterEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
 
 private:
     QFont labelFont() const;
@@ -40,6 +41,7 @@ private:
     QString m_icon;
     QString m_hint;
     bool m_left = false;
+    bool m_ring = false;  // the focus came by the keyboard
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -24,6 +24,12 @@ QSize RailButton::sizeHint() const
     return {52, qMax(50, scaled(50))};
 }
 
+void RailButton::focusInEvent(QFocusEvent* event)
+{
+    QAbstractButton::focusInEvent(event);
+    m_ring = byKeyboard(*event);
+}
+
 void RailButton::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -37,7 +43,7 @@ void RailButton::paintEvent(QPaintEvent*)
     painter.setFont(roleFont(FontRole::Axis));
     painter.setPen(ink);
     painter.drawText(QRectF(0, 7 + icon, width(), height() - icon - 9), Qt::AlignHCenter | Qt::AlignVCenter, text());
-    if (hasFocus())
+    if (hasFocus() && m_ring)
         drawFocusRing(painter, rect(), kRadius, colors);
 }
 
@@ -66,4 +72,4 @@ void Rail::setCurrent(int page)
         button->setChecked(true);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -19,9 +19,11 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
 
 private:
     QString m_icon;
+    bool m_ring = false;  // the focus came by the keyboard
 };
 
 class Rail : public Bar {
@@ -30,7 +32,7 @@ class Rail : public Bar {
 public:
     explicit Rail(QWidget* parent = nullptr);
 
-    void addPage(const QString& icon, const QString& name); // numbered in this order from 0
+    void addPage(const QString& icon, const QString& name);  // numbered in this order from 0
     void setCurrent(int page);
 
 signals:
@@ -41,4 +43,4 @@ private:
     QButtonGroup* m_pages;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -14,7 +14,7 @@
 namespace tokenscope::ui {
 namespace {
 
-constexpr double kLineHeight = 145;  // per cent
+constexpr double kLineHeight = 130;  // per cent
 
 std::unique_ptr<QTextDocument> makeDocument()
 {
@@ -133,7 +133,7 @@ void styleBlocks(QTextDocument& document, const Palette& colors)
     for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
         QTextBlockFormat format = block.blockFormat();
         const bool inTable = QTextCursor(block).currentTable() != nullptr;
-        format.setLineHeight(inTable ? 125 : kLineHeight, QTextBlockFormat::ProportionalHeight);
+        format.setLineHeight(inTable ? 120.0 : kLineHeight, QTextBlockFormat::ProportionalHeight);
         format.setTopMargin(0);
         if (inTable)
             format.setBottomMargin(0);

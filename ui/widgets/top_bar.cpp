@@ -118,6 +118,13 @@ void ModelPill::keyPressEvent(QKeyEvent* event)
         QWidget::keyPressEvent(event);
 }
 
+void ModelPill::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    m_ring = byKeyboard(*event);
+    update();
+}
+
 void ModelPill::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -147,7 +154,7 @@ void ModelPill::paintEvent(QPaintEvent*)
             painter.fontMetrics().elidedText(m_details, Qt::ElideRight, qRound(content.width() + 1));
         painter.drawText(content.adjusted(0, 0, 2, 0), Qt::AlignLeft | Qt::AlignVCenter, details);
     }
-    if (hasFocus())
+    if (hasFocus() && m_ring)
         drawFocusRing(painter, rect(), kRadius, colors);
 }
 

@@ -33,8 +33,10 @@ protected:
     void mouseReleaseEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
 
 private:
+    bool m_ring = false;  // the focus came by the keyboard
     QString m_name, m_details;
     ColorRole m_detailColor = &Palette::dim;
     double m_progress = -1.0;

@@ -124,7 +124,8 @@ MessageLayout& TranscriptView::layoutFor(int row)
     Cached& cached = m_layouts[item.id];
     cached.used = ++m_use;
     if (!cached.fresh) {
-        cached.layout.update(item, viewport()->width(), colorsOf(this));
+        // The whole width, scroll bar or not: the text keeps its place above the composer.
+        cached.layout.update(item, width(), colorsOf(this));
         cached.fresh = true;
     }
     return cached.layout;
