@@ -20,7 +20,8 @@ TEST_P(FullRealModels, GreedyStepsAreThoseOfTheReferenceValues)
 {
     LoadedEngine engine(model(), path());
     LogitDifference difference;
-    for (const auto& prompt : readJson("greedy.json")[model()])
+    const auto prompts = readJson("greedy.json")[model()];
+    for (const auto& prompt : prompts)
         expectGreedySteps(engine, prompt, path(), 32, difference);
     EXPECT_LE(difference.sum / difference.count, path().isExact() ? 2e-3 : 0.25);
     RecordProperty("mean_logit_difference", std::to_string(difference.sum / difference.count));
