@@ -119,5 +119,27 @@ void toHalf(const float* x, std::uint16_t* out, int n)
     }
 }
 
+// Quantised as the matrix kernels do: q = to nearest(x · 127 / max|x|), scale = max|x| / 127.
+void quantizationRest(float* x, int n)
+{
+    constexpr int kBlock = 32;
+    for (int block = 0; block < n; block += kBlock) {
+        float* values = x + block;
+        Reg largest = Vec::zero();
+        for (int i = 0; i < kBlock; i += Vec::kLanes) {
+            const Reg v = Vec::load(values + i);
+            largest = Vec::larger(Vec::larger(v, Vec::sub(Vec::zero(), v)), largest);
+        }
+        const float top = Vec::largest(largest);
+        if (!(top > 1e-36f))  // quantised to zeros: all of it is left over
+            continue;
+        const Reg inverse = Vec::all(127.0f / top), scaleBack = Vec::all(-top / 127.0f);
+        for (int i = 0; i < kBlock; i += Vec::kLanes) {
+            const Reg v = Vec::load(values + i);
+            Vec::store(values + i, Vec::fma(Vec::nearest(Vec::mul(v, inverse)), scaleBack, v));
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tokenscope::kernels

@@ -62,6 +62,9 @@ struct StepKernels {
     bool (*allFinite)(const float* x, int n);
     void (*toHalf)(const float* x, std::uint16_t* out, int n);  // to nearest, ties to even
 
+    // x ← what quantising it to 8 bits in blocks of 32 leaves over; n is a multiple of 32.
+    void (*quantizationRest)(float* x, int n);
+
     // out = softmax(scale · q·K) · V over all keys a row sees.
     void (*attend)(const AttentionTile& tile);
     // The same over one piece only: partials[row · partialFloats(headDimV)].

@@ -137,8 +137,13 @@ bool StepRunner::runSmall(int thread)
                     needsFloatActivations(layer.q.type) || needsFloatActivations(layer.k.type) ||
                         needsFloatActivations(layer.v.type),
                     mine.activations);
-        if (!(m_headsFillGroups ? projectQkvByHead(layer, index, x, thread)
-                                : projectQkvByGroup(layer, index, x, thread)))
+        if (!needsFloatActivations(layer.v.type)) {
+            for (int row = 0; row < rows; ++row)
+                m_kernels.quantizationRest(mine.rows + row * embedding, embedding);
+            quantizeOwn(mine.rows, rows, embedding, false, mine.rest);
+        }
+        if (!(m_headsFillGroups ? projectQkvByHead(layer, index, x, ownRest(thread), thread)
+                                : projectQkvByGroup(layer, index, x, ownRest(thread), thread)))
             return false;
 
         attend(index, attentionOf(layer), thread);
@@ -192,22 +197,25 @@ bool StepRunner::runLarge(int thread)
         const PackedLayer& layer = m_model.layers[static_cast<std::size_t>(index)];
         const bool floatQkv = needsFloatActivations(layer.q.type) || needsFloatActivations(layer.k.type) ||
                               needsFloatActivations(layer.v.type);
-        quantizeShare(m_scratch.normed, embedding, rows, floatQkv, thread, [&](int row) {
+        quantizeShare(m_scratch.blocks, m_scratch.normed, embedding, rows, floatQkv, thread, [&](int row) {
             if (index == 0)
                 embed(row, hidden(row));
             else
                 addProjection(hidden(row), projection(row), postNorm, mine.projection);
             m_kernels.rmsNorm(hidden(row), layer.attnNorm, m_model.normEpsilon, embedding, normed(row));
         });
-        if (!barrier() || !projectQkvByGroup(layer, index, shared(thread, rows, embedding), thread))
+        if (!needsFloatActivations(layer.v.type))
+            quantizeRestShare(rows, thread);
+        if (!barrier() || !projectQkvByGroup(layer, index, shared(thread, rows, embedding),
+                                             sharedRest(thread, rows, embedding), thread))
             return false;
 
         attend(index, attentionOf(layer), thread);
         if (!barrier())
             return false;
 
-        quantizeShare(m_scratch.attention, m_model.attentionCols(), rows, needsFloatActivations(layer.attnOutput.type),
-                      thread, [](int) {});
+        quantizeShare(m_scratch.blocks, m_scratch.attention, m_model.attentionCols(), rows,
+                      needsFloatActivations(layer.attnOutput.type), thread, [](int) {});
         if (!barrier())
             return false;
         multiply(layer.attnOutput, shareOf(layer.attnOutput.groupCount(), thread, m_pool.threads()),
@@ -215,7 +223,7 @@ bool StepRunner::runLarge(int thread)
         if (!barrier())
             return false;
 
-        quantizeShare(m_scratch.normed, embedding, rows,
+        quantizeShare(m_scratch.blocks, m_scratch.normed, embedding, rows,
                       needsFloatActivations(layer.gate.type) || needsFloatActivations(layer.up.type), thread,
                       [&](int row) {
                           addProjection(hidden(row), projection(row), layer.postAttnNorm, mine.projection);
@@ -227,8 +235,8 @@ bool StepRunner::runLarge(int thread)
         if (!barrier())
             return false;
 
-        quantizeShare(m_scratch.feed, m_model.feedForward, rows, needsFloatActivations(layer.down.type), thread,
-                      [](int) {});
+        quantizeShare(m_scratch.blocks, m_scratch.feed, m_model.feedForward, rows,
+                      needsFloatActivations(layer.down.type), thread, [](int) {});
         if (!barrier())
             return false;
         multiply(layer.down, shareOf(layer.down.groupCount(), thread, m_pool.threads()),
@@ -246,12 +254,13 @@ bool StepRunner::runLarge(int thread)
         computeLogits(own(thread), thread);
         return true;
     }
-    quantizeShare(m_scratch.normed, embedding, wanted, needsFloatActivations(m_model.head.type), thread, [&](int i) {
-        const int row = m_piece.logitRows[static_cast<std::size_t>(i)];
-        std::copy_n(hidden(row), embedding, normed(i));
-        addProjection(normed(i), projection(row), postNorm, mine.projection);
-        m_kernels.rmsNorm(normed(i), m_model.outputNorm, m_model.normEpsilon, embedding, normed(i));
-    });
+    quantizeShare(m_scratch.blocks, m_scratch.normed, embedding, wanted, needsFloatActivations(m_model.head.type),
+                  thread, [&](int i) {
+                      const int row = m_piece.logitRows[static_cast<std::size_t>(i)];
+                      std::copy_n(hidden(row), embedding, normed(i));
+                      addProjection(normed(i), projection(row), postNorm, mine.projection);
+                      m_kernels.rmsNorm(normed(i), m_model.outputNorm, m_model.normEpsilon, embedding, normed(i));
+                  });
     if (!barrier())
         return false;
     computeLogits(shared(thread, wanted, embedding), thread);

@@ -68,7 +68,8 @@ private:
     void quantizeOwn(const float* x, int rows, int cols, bool forFloat, Activations& out) const;
     // Rows in units of kGroupRows, as threads may share quantising; prepare(row) makes the row of x first.
     template <typename Prepare>
-    void quantizeShare(const float* x, int cols, int rows, bool forFloat, int thread, Prepare prepare)
+    void quantizeShare(const std::vector<Activations>& blocks, const float* x, int cols, int rows, bool forFloat,
+                       int thread, Prepare prepare)
     {
         const Share units = shareOf((rows + kGroupRows - 1) / kGroupRows, thread, m_pool.threads());
         for (int unit = units.begin; unit < units.end; ++unit) {
@@ -76,16 +77,19 @@ private:
             for (int row = begin; row < end; ++row)
                 prepare(row);
             const int block = begin / kBlockRows, blockBegin = block * kBlockRows;
-            Activations input = m_scratch.blocks[static_cast<std::size_t>(block)];
+            Activations input = blocks[static_cast<std::size_t>(block)];
             input.rows = rows - blockBegin < kBlockRows ? rows - blockBegin : kBlockRows;
             input.cols = cols;
             m_matmul.quantize(x + static_cast<std::ptrdiff_t>(blockBegin) * cols, cols, begin - blockBegin,
                               end - blockBegin, forFloat, input);
         }
     }
-    void multiply(const PackedMatrix& weights, Share groups, const Inputs& x, float* out, int stride) const;
-    bool projectQkvByHead(const PackedLayer& layer, int index, const Inputs& x, int thread);
-    bool projectQkvByGroup(const PackedLayer& layer, int index, const Inputs& x, int thread);
+    void quantizeRestShare(int rows, int thread);
+    void multiply(const PackedMatrix& weights, Share groups, const Inputs& x, float* out, int stride,
+                  bool accumulate = false) const;
+    bool projectQkvByHead(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread);
+    bool projectQkvByGroup(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread);
+    void projectValues(const PackedLayer& layer, Share groups, const Inputs& x, const Inputs& rest) const;
     void finishHead(const PackedLayer& layer, int index, int row, int unit);
     void attend(int layer, const AttentionPlan& plan, int thread);
     void mergeAttention(const AttentionPlan& plan, float* rows, float* room) const;
@@ -98,7 +102,13 @@ private:
     {
         return {&m_scratch.threads[static_cast<std::size_t>(thread)].activations, 1, kPrivateRows};
     }
+    Inputs ownRest(int thread) const
+    {
+        return {&m_scratch.threads[static_cast<std::size_t>(thread)].rest, 1, kPrivateRows};
+    }
     Inputs shared(int thread, int rows, int cols);
+    static Inputs inputs(std::vector<Activations>& blocks, int rows, int cols);
+    Inputs sharedRest(int thread, int rows, int cols);
     bool barrier() { return m_pool.barrier(m_cancelled); }
 
     PackedModel m_model;

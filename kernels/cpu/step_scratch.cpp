@@ -52,8 +52,10 @@ std::size_t layOut(const ScratchShape& shape, std::byte* base, StepScratch& scra
         scratch.ropeCos.push_back(cursor.floats(kMaxPieceRows, dims));
         scratch.ropeSin.push_back(cursor.floats(kMaxPieceRows, dims));
     }
-    for (int row = 0; row < kMaxPieceRows; row += kBlockRows)
+    for (int row = 0; row < kMaxPieceRows; row += kBlockRows) {
         scratch.blocks.push_back(cursor.activations(kBlockRows, shape.maxCols()));
+        scratch.rests.push_back(cursor.activations(kBlockRows, shape.embedding));
+    }
     for (int thread = 0; thread < shape.threads; ++thread) {
         ThreadScratch own;
         own.hidden = cursor.floats(kPrivateRows, shape.embedding);
@@ -62,7 +64,9 @@ std::size_t layOut(const ScratchShape& shape, std::byte* base, StepScratch& scra
         own.up = cursor.floats(kBlockRows, kGateColumns);
         own.attention = cursor.floats(1, static_cast<int>(attentionScratchFloats(shape.headDimK, shape.headDimV)));
         own.activations = cursor.activations(kPrivateRows, shape.maxCols());
+        own.rest = cursor.activations(kPrivateRows, shape.embedding);
         own.sharedBlocks = scratch.blocks;
+        own.sharedRests = scratch.rests;
         scratch.threads.push_back(own);
         cursor.take(4096);  // threads write side by side: keep their pages' ends apart
     }

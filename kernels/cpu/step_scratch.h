@@ -47,6 +47,8 @@ struct ThreadScratch {
     float* up = nullptr;          // [kBlockRows][kGateColumns]
     float* attention = nullptr;
     Activations activations;  // up to kPrivateRows rows
+    Activations rest;         // of the same rows, embedding columns: see StepRunner::projectValues
+    std::vector<Activations> sharedRests;
     std::vector<Activations>
         sharedBlocks;  // StepScratch::blocks, with this thread's own note of their rows and columns
 };
@@ -63,6 +65,7 @@ struct StepScratch {
     std::vector<float*> ropeCos;  // for each rope table [rows][dims]
     std::vector<float*> ropeSin;
     std::vector<Activations> blocks;  // kBlockRows rows each
+    std::vector<Activations> rests;
     std::vector<ThreadScratch> threads;
 
     static KernelResult<StepScratch> allocate(const ScratchShape& shape);
