@@ -42,6 +42,11 @@ TEST(NiceCeiling, HoldsTheValueInStepsPeopleRead)
     EXPECT_DOUBLE_EQ(niceCeiling(15.1), 20);
     EXPECT_DOUBLE_EQ(niceCeiling(0.00061), 0.00075);
     EXPECT_DOUBLE_EQ(niceCeiling(0.0), 1);
+    EXPECT_EQ(niceSteps(1), 2);    // 0.5
+    EXPECT_EQ(niceSteps(150), 3);  // 50
+    EXPECT_EQ(niceSteps(0.3), 3);  // 0.1
+    EXPECT_EQ(niceSteps(20), 2);   // 10
+    EXPECT_EQ(niceSteps(7500), 3);
     EXPECT_DOUBLE_EQ(niceCeiling(-3.0), 1);
 }
 

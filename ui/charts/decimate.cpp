@@ -46,4 +46,11 @@ double niceCeiling(double value)
     return 10.0 * power;
 }
 
+int niceSteps(double ceiling)
+{
+    const double lead = ceiling / std::pow(10.0, std::floor(std::log10(ceiling) + 1e-9));
+    const bool thirds = std::abs(lead - 1.5) < 1e-6 || std::abs(lead - 3.0) < 1e-6 || std::abs(lead - 7.5) < 1e-6;
+    return thirds ? 3 : 2;
+}
+
 }  // namespace tokenscope::ui

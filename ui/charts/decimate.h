@@ -18,5 +18,7 @@ std::vector<ChartPoint> decimate(std::span<const ChartPoint> points, double xBeg
 
 // An axis maximum that people read easily: the smallest of 1, 1.5, 2, 3, 5, 7.5 × 10^n that holds `value`.
 double niceCeiling(double value);
+// Into how many equal steps an axis that ends there parts, so that every tick is a round number.
+int niceSteps(double ceiling);
 
 }  // namespace tokenscope::ui

@@ -167,6 +167,7 @@ void ScopeView::refreshGaps()
     TimelineData timeline;
     timeline.xEnd = axisEnd();
     timeline.xUnit = m_axis == Axis::Tokens ? QString() : tr("s");
+    timeline.emptyText = tr("Every gap between two tokens stands here.");
     std::vector<QStringList> rows;
     for (int token : m_gapTokens) {
         const ScopeToken& value = m_model.tokens()[static_cast<std::size_t>(token)];
@@ -225,6 +226,7 @@ void ScopeView::refreshBandwidth()
     TimelineData timeline;
     timeline.xEnd = axisEnd();
     timeline.xUnit = m_axis == Axis::Tokens ? tr("tokens") : tr("s");
+    timeline.emptyText = tr("What each step reads and writes stands here.");
     std::vector<QStringList> rows;
     for (int token : m_gapTokens) {
         const ScopeToken& value = m_model.tokens()[static_cast<std::size_t>(token)];

@@ -22,7 +22,7 @@ namespace {
 
 // Room for the axis labels around the plot; fixed, so that the charts of the scope stand exactly above each other.
 constexpr int kLeft = 34, kTop = 8, kRight = 6, kBottom = 20;
-constexpr int kXTicks = 3, kYTicks = 4, kYTicksFilled = 3;
+constexpr int kXTicks = 3;
 constexpr double kMarkerRadius = 5.0;
 
 QList<QPointF> asQt(const std::vector<ChartPoint>& points)
@@ -229,7 +229,7 @@ void TimelineChart::drawBackground(QPainter* painter, const QRectF& rect)
 {
     QChartView::drawBackground(painter, rect);
     const QRectF plot = chart()->plotArea();
-    const int steps = (m_filled ? kYTicksFilled : kYTicks) - 1;
+    const int steps = niceSteps(m_yEnd);
     painter->setPen(QPen(colorsOf(this).grid, 1));
     for (int i = 0; i <= steps; ++i) {
         const double y = std::round(plot.bottom() - plot.height() * i / steps) + 0.5;
@@ -280,9 +280,14 @@ void TimelineChart::drawLabels(QPainter& painter, const QRectF& plot) const
     painter.setFont(roleFont(FontRole::Axis));
     painter.setPen(colorsOf(this).faint);
     const double height = painter.fontMetrics().height();
-    const int yTicks = m_filled ? kYTicksFilled : kYTicks;
-    for (int i = 0; i < yTicks; ++i) {
-        const double value = m_yEnd * i / (yTicks - 1), y = plot.bottom() - plot.height() * i / (yTicks - 1);
+    if (m_data.points.empty() && !m_data.emptyText.isEmpty()) {
+        painter.drawText(plot.adjusted(0, 2, 0, 0), Qt::AlignCenter | Qt::TextWordWrap, m_data.emptyText);
+        if (!m_data.ceiling)
+            return;  // an axis without data or ceiling has no scale
+    }
+    const int steps = niceSteps(m_yEnd);
+    for (int i = 0; i <= steps; ++i) {
+        const double value = m_yEnd * i / steps, y = plot.bottom() - plot.height() * i / steps;
         painter.drawText(QRectF(0, y - height / 2, plot.left() - 6, height), Qt::AlignRight | Qt::AlignVCenter,
                          axisNumber(value));
     }

@@ -23,6 +23,7 @@ struct TimelineData {
     std::vector<ChartPoint> points;  // ascending in x; y in the chart's unit
     double xEnd = 1.0;               // the axis runs from 0 to here, the same for all charts of the scope
     QString xUnit;                   // "tokens", "s"
+    QString emptyText;               // shown while there are no points
     std::optional<double> ceiling;
     QString ceilingLabel;
     std::optional<std::pair<double, double>> band;  // drawn behind the line over the whole width
