@@ -1,5 +1,7 @@
 #include "ui/models/model_controller.h"
 
+#include "ui/widgets/format.h"
+
 #include "app/services/model_library.h"
 #include "ui/models/background.h"
 
@@ -91,7 +93,8 @@ void ModelController::unload()
 QString ModelController::displayName() const
 {
     if (m_loaded && !m_loading)
-        return QString::fromStdString(m_loaded->model.name);
+        return modelTitle(QString::fromStdString(m_loaded->model.path),
+                          QString::fromStdString(m_loaded->model.mainType));
     return QFileInfo(m_path).completeBaseName();
 }
 

@@ -313,8 +313,8 @@ void FirstPage::setFound(std::vector<FoundModel> found)
         row->setContentsMargins(8, 4, 0, 4);
         row->setSpacing(10);
         const QString path = QString::fromStdString(info.path);
-        auto* name = new TextLabel(info.name.empty() ? QFileInfo(path).fileName() : QString::fromStdString(info.name),
-                                   FontRole::BodyStrong, &Palette::text, line);
+        auto* name = new TextLabel(modelTitle(path, QString::fromStdString(info.mainType)), FontRole::BodyStrong,
+                                   &Palette::text, line);
         name->setElided(true);
         name->setToolTip(path);
         row->addWidget(name, 3);

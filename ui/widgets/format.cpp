@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <QDateTime>
+#include <QFileInfo>
 #include <QLocale>
 
 namespace tokenscope::ui {
@@ -12,7 +13,7 @@ QString translated(const char* text)
     return QCoreApplication::translate("Format", text);
 }
 
-} // namespace
+}  // namespace
 
 QString bytesText(std::uint64_t bytes)
 {
@@ -48,6 +49,16 @@ QString countText(qint64 count)
     return QLocale().toString(count);
 }
 
+QString modelTitle(const QString& path, const QString& mainType)
+{
+    const QString stem = QFileInfo(path).completeBaseName();
+    for (const QChar separator : {u'.', u'-', u'_'})
+        if (const QString ending = separator + mainType;
+            !mainType.isEmpty() && stem.endsWith(ending, Qt::CaseInsensitive))
+            return stem.chopped(ending.size());
+    return stem;
+}
+
 QString bitsText(double bitsPerWeight)
 {
     return translated("%1 bits a weight").arg(QLocale().toString(bitsPerWeight, 'f', 1));
@@ -69,4 +80,4 @@ QString shortTimeText(qint64 unixMs, qint64 nowMs)
                                                                                 : QStringLiteral("MMM yyyy"));
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui
