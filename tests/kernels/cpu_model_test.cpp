@@ -14,7 +14,10 @@ TEST(CpuModel, FirstStepsOfTwoPromptsAgreeWithTheExactLogits)
     for (const Isa isa : availableIsas()) {
         SCOPED_TRACE(isaName(isa));
         const auto device = makeCpuBackend({isa, 2}).value()->load(model.program, {}).value();
-        expectWithinEightBitTolerance(compareWithGreedy(*device, model.program, "smollm2", 2, 8, CacheType::F16));
+        // Scalar code computes a token in a tenth of a second: one prompt and three steps of it.
+        const bool slow = isa == Isa::Scalar;
+        expectWithinEightBitTolerance(
+            compareWithGreedy(*device, model.program, "smollm2", slow ? 1 : 2, slow ? 3 : 8, CacheType::F16));
     }
 }
 

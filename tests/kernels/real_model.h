@@ -54,7 +54,7 @@ inline Comparison compareWithGreedy(DeviceModel& device, const LayerProgram& pro
         for (const auto& expected : entry.at("steps")) {
             if (step++ == steps)
                 break;
-            const Logits rows = driver.run({{prompt, next}});
+            const Logits rows = driver.run({{prompt, next, true, true}});
             const std::vector<float>& logits = rows.back();
             const auto& top = expected.at("top");
             for (const auto& pair : top) {

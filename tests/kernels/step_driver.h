@@ -19,6 +19,7 @@ struct Part {
     int sequence = 0;
     std::vector<std::int32_t> tokens;
     bool wantLogits = true;
+    bool lastOnly = false;  // of the last row instead of all
 };
 
 class StepDriver {
@@ -47,7 +48,7 @@ public:
             plan.sequences.push_back({plan.rows(), rows, sequence.length, static_cast<int>(plan.blockTable.size()),
                                       static_cast<int>(sequence.blocks.size())});
             for (int row = 0; row < rows; ++row)
-                if (part.wantLogits)
+                if (part.wantLogits && (!part.lastOnly || row == rows - 1))
                     plan.logitRows.push_back(plan.rows() + row);
             plan.tokens.insert(plan.tokens.end(), part.tokens.begin(), part.tokens.end());
             plan.blockTable.insert(plan.blockTable.end(), sequence.blocks.begin(), sequence.blocks.end());
