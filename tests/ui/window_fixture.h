@@ -38,7 +38,7 @@ protected:
     ModelController model{bridge, settings, preferences, folder.path()};
     ChatSession session{chat, bridge};
     MainWindow window{{theme, preferences, settings, model, session, bridge, folder.path() / "models", folder.path(),
-                       QStringLiteral("0.0.0")}};
+                       QStringLiteral("0.0.0"), false}};
 };
 
 }  // namespace tokenscope::ui

@@ -27,4 +27,4 @@ void runInBackground(QObject* context, Work work, Done done)
         });
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -3,6 +3,7 @@
 namespace tokenscope::ui {
 namespace {
 
+constexpr int kShowMs = 100;
 constexpr int kPollMs = 100;
 constexpr int kPolls = 50;  // five seconds: a run that takes longer to save is told at the next answer
 
@@ -62,6 +63,8 @@ ChatSession::ChatSession(ChatService& service, EngineBridge& bridge, QObject* pa
     m_flush.setSingleShot(true);
     m_flush.setInterval(0);
     connect(&m_flush, &QTimer::timeout, this, &ChatSession::flush);
+    m_later.setSingleShot(true);
+    connect(&m_later, &QTimer::timeout, this, &ChatSession::flush);
     m_poll.setInterval(kPollMs);
     connect(&m_poll, &QTimer::timeout, this, [this] {
         m_service.poll();
@@ -152,6 +155,13 @@ void ChatSession::flush()
         m_listChanged = false;
         fillConversations();
     }
+    // While one answer is being written and nothing else happened, its text is copied and shown ten times a second.
+    if (answering() && m_wasAnswering && !m_pathChanged && m_sinceShown.isValid() && m_sinceShown.elapsed() < kShowMs) {
+        if (!m_changed.empty() && !m_later.isActive())
+            m_later.start(static_cast<int>(kShowMs - m_sinceShown.elapsed()));
+        return;
+    }
+    m_sinceShown.start();
     const std::set<MessageId> changed = std::exchange(m_changed, {});
     if (m_pathChanged) {
         m_pathChanged = false;

@@ -7,6 +7,7 @@
 #include "ui/models/conversation_model.h"
 #include "ui/models/transcript_model.h"
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 
@@ -68,7 +69,9 @@ private:
     TranscriptModel m_transcript;
     std::unique_ptr<Watcher> m_watcher;
     QTimer m_flush;  // changes outside a batch are shown in the next turn of the event loop
-    QTimer m_poll;   // until the run of the last answer has its number
+    QTimer m_later;  // an answer being written is shown at 10 Hz: text, parse and paint cost 10 ms each time
+    QElapsedTimer m_sinceShown;
+    QTimer m_poll;  // until the run of the last answer has its number
     QString m_search;
     std::optional<ConversationId> m_shown;
     std::set<MessageId> m_changed;

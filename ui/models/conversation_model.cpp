@@ -71,4 +71,4 @@ Qt::ItemFlags ConversationModel::flags(const QModelIndex& index) const
     return index.isValid() ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::NoItemFlags;
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -34,4 +34,4 @@ private:
     std::vector<ConversationRow> m_rows;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

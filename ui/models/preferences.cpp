@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kRecentModels = 10;
 
-} // namespace
+}  // namespace
 
 Preferences::Preferences(const std::filesystem::path& file)
 {
@@ -69,4 +69,4 @@ void Preferences::addModelFolder(const QString& path)
     setValue(QStringLiteral("models/folders"), folders);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -33,4 +33,4 @@ private:
     QVariantMap m_memory;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -43,7 +43,7 @@ private:
     Place m_place, m_before;
 };
 
-} // namespace
+}  // namespace
 
 TokenRanges::TokenRanges(std::string_view utf8, std::span<const TokenStamp> tokens)
 {
@@ -73,4 +73,4 @@ std::optional<int> TokenRanges::tokenAt(int position) const
     return std::nullopt;
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

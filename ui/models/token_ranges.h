@@ -28,10 +28,10 @@ public:
     int count() const { return static_cast<int>(m_ranges.size()); }
     bool isEmpty() const { return m_ranges.empty(); }
     TextRange at(int token) const { return m_ranges[static_cast<std::size_t>(token)]; }
-    std::optional<int> tokenAt(int position) const; // the one that covers this character
+    std::optional<int> tokenAt(int position) const;  // the one that covers this character
 
 private:
-    std::vector<TextRange> m_ranges; // begins never fall
+    std::vector<TextRange> m_ranges;  // begins never fall
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -76,4 +76,4 @@ QVariant TranscriptModel::data(const QModelIndex& index, int role) const
     }
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

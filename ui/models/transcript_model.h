@@ -20,15 +20,15 @@ enum class MessageLook { Complete, Streaming, Stopped, Failed };
 struct TranscriptItem {
     std::int64_t id = 0;
     bool fromUser = false;
-    QString text; // the source: Markdown of answers, plain text of users
+    QString text;  // the source: Markdown of answers, plain text of users
     MessageLook look = MessageLook::Complete;
-    QString errorText;  // with Failed
-    QString statusText; // while nothing can be shown yet: "Reading the prompt: 128 of 512 tokens"
+    QString errorText;   // with Failed
+    QString statusText;  // while nothing can be shown yet: "Reading the prompt: 128 of 512 tokens"
     QString modelName;
     std::optional<RequestMetrics> metrics;
     std::optional<StopReason> stopReason;
     QStringList notices;
-    TokenRanges tokens; // of answers whose trace is known
+    TokenRanges tokens;  // of answers whose trace is known
     int siblingIndex = 0;
     int siblingCount = 1;
 };
@@ -41,8 +41,8 @@ public:
 
     explicit TranscriptModel(QObject* parent = nullptr);
 
-    void setItems(std::vector<TranscriptItem> items); // another conversation or branch
-    void updateItem(TranscriptItem item);             // of the same id; nothing happens if there is none
+    void setItems(std::vector<TranscriptItem> items);  // another conversation or branch
+    void updateItem(TranscriptItem item);              // of the same id; nothing happens if there is none
 
     const TranscriptItem& item(int row) const { return m_items[static_cast<std::size_t>(row)]; }
     std::optional<int> rowOf(std::int64_t id) const;
@@ -55,4 +55,4 @@ private:
     std::vector<TranscriptItem> m_items;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

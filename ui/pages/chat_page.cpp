@@ -12,6 +12,7 @@
 
 #include <QApplication>
 #include <QFontMetricsF>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedLayout>
 #include <QVBoxLayout>
@@ -24,6 +25,7 @@ namespace {
 constexpr int kPaneWidth = 196;
 constexpr int kScopeWidth = 412;
 constexpr int kSmallestScope = 330;
+constexpr int kSmallestScopeHeight = 600;
 constexpr int kSmallestMiddle = 420;  // below it lines break too often: the scope becomes a tab
 constexpr int kUndoMs = 12'000;
 
@@ -154,15 +156,24 @@ void ChatPage::connectParts()
 
 void ChatPage::setScope(QWidget* scope)
 {
-    m_scope = scope;
-    m_scopeColumn->layout()->addWidget(scope);
+    // Charts are not squeezed: a low window scrolls them.
+    auto* area = new QScrollArea(this);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidgetResizable(true);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->viewport()->setBackgroundRole(QPalette::Window);
+    scope->setMinimumHeight(scaled(kSmallestScopeHeight));
+    area->setWidget(scope);
+    m_scope = area;
+    m_scopeColumn->layout()->addWidget(area);
     m_scopeColumn->show();
     placeScope();
 }
 
 void ChatPage::placeScope()
 {
-    const bool tab = width() < kPaneWidth + kSmallestMiddle + kScopeWidth;
+    const bool tab = width() < scaled(kPaneWidth + kSmallestMiddle + kScopeWidth);
     if (!m_scope || tab == m_scopeIsTab)
         return;
     m_scopeIsTab = tab;
@@ -186,6 +197,15 @@ void ChatPage::placeScope()
 void ChatPage::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    placeScope();
+}
+
+void ChatPage::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() != QEvent::FontChange || !m_scope)
+        return;
+    m_scope->widget()->setMinimumHeight(scaled(kSmallestScopeHeight));
     placeScope();
 }
 

@@ -11,6 +11,7 @@
 
 #include <map>
 
+class QScrollArea;
 class QSplitter;
 class QStackedLayout;
 
@@ -64,6 +65,7 @@ signals:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     void connectParts();
@@ -89,7 +91,7 @@ private:
     FindBar* m_find;
     NoticeBar* m_notice;
     Composer* m_composer;
-    QWidget* m_scope = nullptr;
+    QScrollArea* m_scope = nullptr;
     QWidget* m_scopeColumn;
     bool m_scopeIsTab = false;
     std::map<ConversationId, QString> m_drafts;

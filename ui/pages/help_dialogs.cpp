@@ -54,6 +54,7 @@ ShortcutsDialog::ShortcutsDialog(const std::vector<ShortcutEntry>& entries, QWid
     auto* area = new QScrollArea(this);
     area->setAccessibleName(tr("Keyboard shortcuts"));
     area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setWidgetResizable(true);
     area->viewport()->setBackgroundRole(QPalette::Window);
     auto* list = new QWidget(area);
@@ -83,7 +84,7 @@ ShortcutsDialog::ShortcutsDialog(const std::vector<ShortcutEntry>& entries, QWid
     area->setWidget(list);
     column->addWidget(area, 1);
     addClose(this, column);
-    resize(scaled(820), scaled(600));
+    resize(scaled(840), scaled(680));
 }
 
 AboutDialog::AboutDialog(const QString& version, QWidget* parent) : QDialog(parent)

@@ -218,7 +218,8 @@ void MainWindow::measureCeilings()
 {
     // A second of all threads: after the first answer, never before it.
     const auto effective = resolveDevice(m_context.settings.settings().engine);
-    if (m_ceilingsAsked || !effective || storedCeilings(m_context.cacheFolder, *effective))
+    if (m_ceilingsAsked || !m_context.measuresCeilings || !effective ||
+        storedCeilings(m_context.cacheFolder, *effective))
         return;
     m_ceilingsAsked = true;
     QTimer::singleShot(500, this, [this, device = *effective] {

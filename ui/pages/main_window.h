@@ -40,6 +40,7 @@ struct WindowContext {
     std::filesystem::path modelsFolder;
     std::filesystem::path cacheFolder;
     QString version;
+    bool measuresCeilings = true;  // a second of all threads after the first answer; tests do without
 };
 
 class MainWindow : public QMainWindow {

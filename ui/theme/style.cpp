@@ -129,6 +129,8 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
         painter->restore();
         return;
     }
+    if (element == PE_PanelScrollAreaCorner)
+        return;
     if (element == PE_FrameFocusRect) {
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);

@@ -71,4 +71,4 @@ void Bar::paintEvent(QPaintEvent*)
     painter.fillRect(line, colors.line);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -11,8 +11,8 @@ class Card : public QWidget {
 public:
     explicit Card(QWidget* parent = nullptr);
 
-    void setDashed(bool dashed);           // a place to drop something
-    void setHighlighted(bool highlighted); // something is being dragged over it
+    void setDashed(bool dashed);            // a place to drop something
+    void setHighlighted(bool highlighted);  // something is being dragged over it
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -47,4 +47,4 @@ private:
     Qt::Edge m_edge;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -84,7 +84,7 @@ void ConversationList::keyPressEvent(QKeyEvent* event)
 void ConversationList::changeEvent(QEvent* event)
 {
     QListView::changeEvent(event);
-    if (event->type() == QEvent::ApplicationFontChange || event->type() == QEvent::FontChange)
+    if (event->type() == QEvent::FontChange)
         scheduleDelayedItemsLayout();
 }
 

@@ -93,6 +93,7 @@ void MessageLayout::parse(const TranscriptItem& item, const Palette& colors)
         switch (blocks[i].kind) {
         case MarkdownBlock::Kind::Prose:
             part.document = renderProse(blocks[i].text, colors);
+            part.hasQuote = blocks[i].text.contains(u'>');
             break;
         case MarkdownBlock::Kind::Code:
             part.document = renderCode(blocks[i].text, blocks[i].language, colors);

@@ -67,9 +67,10 @@ private:
     struct Part {
         MarkdownBlock block;
         std::unique_ptr<QTextDocument> document;
-        QPointF origin;                   // of the document in the row
-        QRectF frame;                     // of a code block
-        QRectF copy;                      // its button
+        QPointF origin;  // of the document in the row
+        QRectF frame;    // of a code block
+        QRectF copy;     // its button
+        bool hasQuote = false;
         int base = 0;                     // position of its first character in the message
         mutable std::vector<int> places;  // source position of each character; made when first asked for
     };

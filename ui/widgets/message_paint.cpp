@@ -79,6 +79,12 @@ void MessageLayout::paint(QPainter& painter, const Palette& colors, const Messag
         painter.save();
         painter.translate(part.origin);
         part.document->documentLayout()->draw(&painter, context);
+        for (QTextBlock block = part.document->begin(); part.hasQuote && block.isValid(); block = block.next())
+            if (block.blockFormat().hasProperty(QTextFormat::BlockQuoteLevel)) {
+                const QRectF box = part.document->documentLayout()->blockBoundingRect(block);
+                drawBox(painter, QRectF(0, box.top() + 2, 3, box.height() - 2), 1.5,
+                        mixed(colors.line, colors.faint, 0.4));
+            }
         painter.restore();
         if (!part.copy.isNull() && (state.active || state.hoveredCode == static_cast<int>(i))) {
             const bool hovered = state.hoveredCode == static_cast<int>(i);

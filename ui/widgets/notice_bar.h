@@ -36,4 +36,4 @@ private:
     QTimer m_timer;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

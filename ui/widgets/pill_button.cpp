@@ -78,7 +78,7 @@ QSize PillButton::minimumSizeHint() const
 void PillButton::changeEvent(QEvent* event)
 {
     QPushButton::changeEvent(event);
-    if (event->type() == QEvent::ApplicationFontChange || event->type() == QEvent::FontChange)
+    if (event->type() == QEvent::FontChange)
         updateGeometry();
 }
 

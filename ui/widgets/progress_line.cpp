@@ -29,4 +29,4 @@ void ProgressLine::paintEvent(QPaintEvent*)
         drawBox(painter, bar, 3, colors.accent);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -21,4 +21,4 @@ private:
     double m_share = 0.0;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

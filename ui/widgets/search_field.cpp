@@ -40,7 +40,7 @@ void SearchField::changeEvent(QEvent* event)
 {
     QLineEdit::changeEvent(event);
     if (event->type() == QEvent::ApplicationPaletteChange || event->type() == QEvent::PaletteChange ||
-        event->type() == QEvent::ParentChange || event->type() == QEvent::ApplicationFontChange)
+        event->type() == QEvent::ParentChange || event->type() == QEvent::FontChange)
         restyle();
 }
 
@@ -73,4 +73,4 @@ void SearchField::keyPressEvent(QKeyEvent* event)
     QLineEdit::keyPressEvent(event);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

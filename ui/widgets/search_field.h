@@ -14,7 +14,7 @@ public:
     QSize sizeHint() const override;
 
 signals:
-    void escaped(); // Esc in the empty field
+    void escaped();  // Esc in the empty field
     void downPressed();
 
 protected:
@@ -27,4 +27,4 @@ private:
     bool m_restyling = false;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -43,7 +43,7 @@ void StatusLine::describe()
 void StatusLine::changeEvent(QEvent* event)
 {
     Bar::changeEvent(event);
-    if (event->type() == QEvent::ApplicationFontChange)
+    if (event->type() == QEvent::FontChange)
         setFixedHeight(scaled(24));
 }
 
@@ -72,7 +72,7 @@ void StatusLine::paintEvent(QPaintEvent* event)
         entry.place = QRectF(x, 0, advance, height());
         if (x + advance > right - 8) {
             entry.place = {};
-            break; // what a narrow window has no room for
+            break;  // what a narrow window has no room for
         }
         drawTabular(painter, QPointF(x, baseline), entry.text);
         x += advance + 18;
@@ -95,4 +95,4 @@ bool StatusLine::event(QEvent* event)
     return Bar::event(event);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -20,7 +20,7 @@ public:
 
     // Empty: the field is left out. `definition` is shown on hover.
     void setField(Field field, const QString& text, const QString& definition = {});
-    void setReady(bool ready); // the dot before the device: a model can answer
+    void setReady(bool ready);  // the dot before the device: a model can answer
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -38,4 +38,4 @@ private:
     bool m_ready = false;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

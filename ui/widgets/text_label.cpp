@@ -8,7 +8,7 @@ namespace tokenscope::ui {
 TextLabel::TextLabel(const QString& text, FontRole font, ColorRole color, QWidget* parent)
     : QLabel(text, parent), m_font(font), m_color(color)
 {
-    setTextFormat(Qt::PlainText); // a model's name may look like markup
+    setTextFormat(Qt::PlainText);  // a model's name may look like markup
     restyle();
 }
 
@@ -43,11 +43,18 @@ void TextLabel::restyle()
     m_restyling = false;
 }
 
+bool TextLabel::event(QEvent* event)
+{
+    // Not passed to changeEvent; a font of its own hears of the application's in no other way.
+    if (event->type() == QEvent::ApplicationFontChange)
+        restyle();
+    return QLabel::event(event);
+}
+
 void TextLabel::changeEvent(QEvent* event)
 {
     QLabel::changeEvent(event);
     switch (event->type()) {
-    case QEvent::ApplicationFontChange:
     case QEvent::ApplicationPaletteChange:
     case QEvent::PaletteChange:
     case QEvent::ParentChange:
@@ -73,4 +80,4 @@ void TextLabel::paintEvent(QPaintEvent* event)
         setToolTip(tip);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -22,6 +22,7 @@ public:
     QSize minimumSizeHint() const override;
 
 protected:
+    bool event(QEvent* event) override;
     void changeEvent(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 
@@ -34,4 +35,4 @@ private:
     bool m_restyling = false;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -100,7 +100,7 @@ QSize ModelPill::minimumSizeHint() const
 void ModelPill::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::ApplicationFontChange)
+    if (event->type() == QEvent::FontChange)
         updateGeometry();
 }
 
@@ -160,7 +160,7 @@ void ModelPill::paintEvent(QPaintEvent*)
 
 TopBar::TopBar(ModelController& model, QWidget* parent) : Bar(Qt::BottomEdge, parent), m_model(model)
 {
-    setFixedHeight(qMax(kBarHeight, scaled(kBarHeight)));
+    setFixedHeight(scaled(kBarHeight));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(14, 0, 14, 1);
     row->setSpacing(10);
@@ -218,6 +218,13 @@ void TopBar::openMainMenu()
             m_menu->mapToGlobal(QPoint(m_menu->width() - m_mainMenu->sizeHint().width(), m_menu->height() + 2)));
 }
 
+void TopBar::changeEvent(QEvent* event)
+{
+    Bar::changeEvent(event);
+    if (event->type() == QEvent::FontChange)
+        setFixedHeight(scaled(kBarHeight));
+}
+
 void TopBar::resizeEvent(QResizeEvent* event)
 {
     Bar::resizeEvent(event);
@@ -238,7 +245,7 @@ void TopBar::show(const ModelController& model)
         m_pill->setProgress(-1);
     }
     // What a narrow window leaves out is said on hover.
-    const bool room = width() >= 1180;
+    const bool room = width() >= scaled(1180);
     m_fit->setVisible(model.budget().has_value() && room);
     QString tip = model.path();
     if (model.budget()) {

@@ -235,7 +235,7 @@ void TranscriptView::showEvent(QShowEvent* event)
 void TranscriptView::changeEvent(QEvent* event)
 {
     QTableView::changeEvent(event);
-    if (event->type() == QEvent::ApplicationFontChange || event->type() == QEvent::PaletteChange ||
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::PaletteChange ||
         event->type() == QEvent::FontChange) {
         forgetLayouts();
         measureVisible();
