@@ -18,6 +18,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
+#include <map>
 #include <set>
 
 namespace tokenscope::ui {
@@ -279,6 +280,20 @@ TEST_F(WindowTest, NothingIsClippedAtTheSizesPromised)
         EXPECT_EQ(window.chatPage().scopeIsTab(), size.width() < 1090);
         expectNothingClipped(window);
     }
+}
+
+TEST_F(WindowTest, EveryLabelGrowsWithTheTextSize)
+{
+    loadModel();
+    ask(QStringLiteral("Why?"));
+    window.show();
+    std::map<const QLabel*, int> before;
+    for (const QLabel* label : window.findChildren<QLabel*>())
+        before[label] = label->font().pixelSize();
+    theme.setScale(1.5);
+    for (const auto& [label, pixels] : before)
+        EXPECT_GT(label->font().pixelSize(), pixels) << label->text().toStdString();
+    theme.setScale(1.0);
 }
 
 TEST_F(WindowTest, ThePictureFollowsTheTheme)

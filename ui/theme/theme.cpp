@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QToolTip>
+#include <QWidget>
 
 #include <algorithm>
 
@@ -73,10 +74,16 @@ void Theme::apply()
         m_choice == ThemeChoice::Dark || (m_choice == ThemeChoice::System && m_desktop->dark().value_or(m_systemDark));
     const QPalette palette = toQPalette(m_dark ? darkPalette() : lightPalette());
     QApplication::setFont(applicationFont(m_scale));
+    // Qt tells widgets with a font of their own nothing.
+    const QWidgetList widgets = QApplication::allWidgets();
+    for (QWidget* widget : widgets) {
+        QEvent event(QEvent::ApplicationFontChange);
+        QCoreApplication::sendEvent(widget, &event);
+    }
     QApplication::setPalette(palette);
     QToolTip::setPalette(palette);
     QToolTip::setFont(roleFont(FontRole::Small));
     emit changed();
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui
