@@ -9,6 +9,9 @@
 #include "kernels/cpu/step_kernels.h"
 #include "kernels/cpu/vec_math.h"
 
+// Loops over the rows and columns of accumulators are unrolled by order: at -O2 the compiler keeps such small loops and
+// with them the accumulators in memory, a third of the speed.
+
 namespace tokenscope::kernels {
 namespace {
 
@@ -33,6 +36,17 @@ inline AttentionScratch scratchOf(const AttentionTile& tile)
 }
 
 template <bool kHalf>
+constexpr int kBytes = kHalf ? 2 : 4;  // of an element
+
+// The K tile of a block of the sequence. Tiles are a few KiB each and lie far apart, so the processor's own prefetching
+// starts anew in each: every loop over a tile fetches the next one (one sequence at a context of 4,096, a thread of a
+// Zen 4: 15.2 → 10.3 ms a step).
+inline const std::byte* keysOf(const AttentionTile& tile, int block)
+{
+    return tile.keys + static_cast<std::size_t>(tile.blockTable[block]) * tile.blockStride;
+}
+
+template <bool kHalf>
 inline Reg loadElements(const std::byte* base, int index)
 {
     if constexpr (kHalf)
@@ -50,39 +64,47 @@ inline Reg loadElementsPart(const std::byte* base, int index, int count)
         return loadPart(reinterpret_cast<const float*>(base) + index, count);
 }
 
-// scores[r][0 … 31] = Σ_d q[r][d] · K[d][token] for kRows rows of one block.
+// scores[r][0 … 31] = Σ_d q[r][d] · K[d][token] for kRows rows of one block. `next`: the tile read after this one.
 template <bool kHalf, int kRows>
-void scoreBlock(const std::byte* keys, int headDim, const float* queries, float* scores)
+void scoreBlock(const std::byte* keys, const std::byte* next, int headDim, const float* queries, float* scores)
 {
     constexpr int w = Vec::kLanes, columns = Vec::kScoreColumns;
     for (int first = 0; first < kBlockTokens; first += columns * w) {
         Reg sums[kRows][columns];
+#pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
             for (int c = 0; c < columns; ++c)
                 sums[r][c] = Vec::zero();
         for (int d = 0; d < headDim; ++d) {
+            __builtin_prefetch(next + d * kBlockTokens * kBytes<kHalf>);
             Reg key[columns];
+#pragma GCC unroll 16
             for (int c = 0; c < columns; ++c)
                 key[c] = loadElements<kHalf>(keys, d * kBlockTokens + first + c * w);
+#pragma GCC unroll 16
             for (int r = 0; r < kRows; ++r) {
                 const Reg q = Vec::all(queries[d * kTileRows + r]);
+#pragma GCC unroll 16
                 for (int c = 0; c < columns; ++c)
                     sums[r][c] = Vec::fma(q, key[c], sums[r][c]);
             }
         }
+#pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
             for (int c = 0; c < columns; ++c)
                 Vec::store(scores + r * kScoreStride + first + c * w, sums[r][c]);
     }
 }
 
 template <bool kHalf, int kRows = Vec::kScoreRows>
-void scoreRows(int rows, const std::byte* keys, int headDim, const float* queries, float* scores)
+void scoreRows(int rows, const std::byte* keys, const std::byte* next, int headDim, const float* queries, float* scores)
 {
     if (rows == kRows)
-        scoreBlock<kHalf, kRows>(keys, headDim, queries, scores);
+        scoreBlock<kHalf, kRows>(keys, next, headDim, queries, scores);
     else if constexpr (kRows > 1)
-        scoreRows<kHalf, kRows - 1>(rows, keys, headDim, queries, scores);
+        scoreRows<kHalf, kRows - 1>(rows, keys, next, headDim, queries, scores);
 }
 
 // Scores → weights 2^(score − largest) of the keys first … last (within the piece), 0 elsewhere in [begin, end).
@@ -131,33 +153,41 @@ void valueColumns(const PieceValues& work, int dim, int part)
     constexpr int w = Vec::kLanes;
     const AttentionTile& tile = *work.tile;
     Reg sums[kRows][kColumns];
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
         for (int c = 0; c < kColumns; ++c)
             sums[r][c] = Vec::zero();
     for (int t = work.begin; t < work.end;) {
         const int block = t / kBlockTokens;
         const int stop = work.end < (block + 1) * kBlockTokens ? work.end : (block + 1) * kBlockTokens;
-        const std::byte* values =
-            tile.keys + static_cast<std::size_t>(tile.blockTable[work.firstBlock + block]) * tile.blockStride +
-            tile.valueOffset;
+        const std::byte* values = keysOf(tile, work.firstBlock + block) + tile.valueOffset;
+        const std::byte* next = stop < work.end ? keysOf(tile, work.firstBlock + block + 1) + tile.valueOffset : values;
         for (; t < stop; ++t) {
             const int element = (t - block * kBlockTokens) * tile.headDimV + dim;
+            for (int byte = 0; byte < kColumns * w * kBytes<kHalf>; byte += 64)
+                __builtin_prefetch(next + element * kBytes<kHalf> + byte);
             Reg value[kColumns];
+#pragma GCC unroll 16
             for (int c = 0; c < kColumns; ++c) {
                 if constexpr (kPart)
                     value[c] = loadElementsPart<kHalf>(values, element + c * w, part);
                 else
                     value[c] = loadElements<kHalf>(values, element + c * w);
             }
+#pragma GCC unroll 16
             for (int r = 0; r < kRows; ++r) {
                 const Reg weight = Vec::all(work.weights[r * kScoreStride + t]);
+#pragma GCC unroll 16
                 for (int c = 0; c < kColumns; ++c)
                     sums[r][c] = Vec::fma(weight, value[c], sums[r][c]);
             }
         }
     }
     const int stride = partialFloats(tile.headDimV);
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
         for (int c = 0; c < kColumns; ++c) {
             float* out = work.out + r * stride + dim + c * w;
             if constexpr (kPart)
@@ -210,10 +240,12 @@ void computePiece(const AttentionTile& tile, int piece, float* partials)
     }
     const int firstBlock = origin / kBlockTokens;
     for (int block = begin / kBlockTokens; block * kBlockTokens < end; ++block) {
-        const std::byte* keys =
-            tile.keys + static_cast<std::size_t>(tile.blockTable[firstBlock + block]) * tile.blockStride;
+        const std::byte* keys = keysOf(tile, firstBlock + block);
+        const bool more = (block + 1) * kBlockTokens < end;
+        const std::byte* next = more ? keysOf(tile, firstBlock + block + 1)
+                                     : keysOf(tile, firstBlock + begin / kBlockTokens) + tile.valueOffset;
         for (int r = 0; r < tile.rows; r += Vec::kScoreRows)
-            scoreRows<kHalf>(smaller(tile.rows - r, Vec::kScoreRows), keys, tile.headDimK, scratch.queries + r,
+            scoreRows<kHalf>(smaller(tile.rows - r, Vec::kScoreRows), keys, next, tile.headDimK, scratch.queries + r,
                              scratch.scores + r * kScoreStride + block * kBlockTokens);
     }
 

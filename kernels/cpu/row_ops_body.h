@@ -27,6 +27,7 @@ void rmsNorm(const float* x, const float* weight, float epsilon, int n, float* o
     Reg sums[4] = {Vec::zero(), Vec::zero(), Vec::zero(), Vec::zero()};
     int i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
+#pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) {
             const Reg v = Vec::load(x + i + j * w);
             sums[j] = Vec::fma(v, v, sums[j]);
