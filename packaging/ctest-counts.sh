@@ -7,6 +7,7 @@ preset=$1; shift
 report=build/$preset/junit-$$.xml
 trap 'rm -f "$report"' EXIT
 jobs=$(nproc)
+export QT_QPA_PLATFORM=offscreen  # also while the tests are listed: a QApplication without a display aborts
 ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error --output-junit "$(pwd)/$report" "$@" |
     grep -vE '^ +Start +[0-9]+:|  Passed +[0-9.]+ sec$'
 status=${PIPESTATUS[0]}

@@ -37,6 +37,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed{
     {"app/services/", {"app/services/", "storage/", "engine/", "kernels/cpu/ceilings.h", "kernels/cpu/cpu_backend.h"}},
     {"app/cli", {"app/services/", "app/cli/", "storage/", "engine/"}},
     {"app/bridge/", {"app/bridge/", "app/services/", "storage/", "engine/"}},
+    {"app/window/", {"app/window/"}},
     {"app/main.cpp", {"app/", "ui/", "storage/", "engine/"}},
     {"ui/", {"ui/", "app/services/", "app/bridge/", "engine/types/", "engine/base/"}},
 };
