@@ -10,14 +10,6 @@
 
 namespace tokenscope {
 
-// Ceilings of the device in use; absent = not measured yet, then mbu and mfu are absent too.
-struct MeasuredCeilings {
-    double readBytesPerSecond = 0.0;
-    double int8MacsPerSecond = 0.0;
-    double f32MacsPerSecond = 0.0;
-    bool computesInt8 = true;  // matrix products in use are 8-bit dot products; false: f32 (reference, float formats)
-};
-
 // A step without prompt rows of anybody is a decode step, any other a prefill step. Times of steps: mbu takes start →
 // end (sampling included, as the user waits for it), mfu start → computed (as the prefill speed excludes the first
 // sample).

@@ -25,4 +25,12 @@ struct RequestMetrics {
     int draftedTokens = 0, acceptedTokens = 0;
 };
 
+// Ceilings of the device in use; absent = not measured yet, then mbu and mfu are absent too.
+struct MeasuredCeilings {
+    double readBytesPerSecond = 0.0;
+    double int8MacsPerSecond = 0.0;
+    double f32MacsPerSecond = 0.0;
+    bool computesInt8 = true;  // matrix products in use are 8-bit dot products; false: f32 (reference, float formats)
+};
+
 }  // namespace tokenscope

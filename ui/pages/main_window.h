@@ -1,7 +1,7 @@
 // The window: top bar, rail, pages, controls, status line; menus and shortcuts; drag and drop; what is remembered.
 #pragma once
 
-#include "engine/measure/metrics.h"
+#include "engine/types/metrics.h"
 #include "ui/models/app_settings.h"
 #include "ui/models/chat_session.h"
 #include "ui/models/model_controller.h"
