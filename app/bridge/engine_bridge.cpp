@@ -5,11 +5,11 @@
 namespace tokenscope {
 namespace {
 
-constexpr int kDrainMs = 33; // about one frame in two: a token more often is not seen
+constexpr int kDrainMs = 33;  // about one frame in two: a token more often is not seen
 // After the last load or request: an unload, or the end of a cancelled one, is still taken.
 constexpr int kIdleTicks = 30;
 
-} // namespace
+}  // namespace
 
 EngineBridge::EngineBridge(EnginePort& engine, QObject* parent) : QObject(parent), m_engine(engine)
 {
@@ -67,4 +67,4 @@ void EngineBridge::drain()
     emit drained();
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -22,7 +22,7 @@ public:
     void load(const std::filesystem::path& path, const EngineSettings& settings);
     void cancelLoad();
     void unload();
-    void wake(); // a request was submitted directly: start the timer
+    void wake();  // a request was submitted directly: start the timer
 
     bool modelIsLoaded() const { return m_engine.modelText() != nullptr; }
     EnginePort& engine() { return m_engine; }
@@ -30,7 +30,7 @@ public:
 signals:
     // One batch, in order; valid during the call only (direct connections).
     void events(const std::vector<tokenscope::Event>& batch);
-    void drained(); // once after each batch: repaint what changed
+    void drained();  // once after each batch: repaint what changed
 
 private:
     void drain();
@@ -38,8 +38,8 @@ private:
 
     EnginePort& m_engine;
     QTimer m_timer;
-    int m_running = 0;   // loads and requests that have not ended
-    int m_idleTicks = 0; // drains without an event since nothing runs
+    int m_running = 0;    // loads and requests that have not ended
+    int m_idleTicks = 0;  // drains without an event since nothing runs
 };
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -41,7 +41,7 @@ void BlockPool::giveBack(BlockId block)
 {
     assert(refCount(block) > 0);
     if (--m_refCounts[static_cast<std::size_t>(block)] == 0)
-        m_free.push_back(block); // never allocates: room for every block was reserved
+        m_free.push_back(block);  // never allocates: room for every block was reserved
 }
 
 int BlockPool::refCount(BlockId block) const
@@ -50,4 +50,4 @@ int BlockPool::refCount(BlockId block) const
     return m_refCounts[static_cast<std::size_t>(block)];
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -31,8 +31,8 @@ public:
     int refCount(BlockId block) const;
 
 private:
-    std::vector<BlockId> m_free;  // last freed first: likeliest to be in the processor's cache still
-    std::vector<int> m_refCounts; // by BlockId
+    std::vector<BlockId> m_free;   // last freed first: likeliest to be in the processor's cache still
+    std::vector<int> m_refCounts;  // by BlockId
 };
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -165,8 +165,9 @@ void readRope(KeyReader& keys, const Architecture& architecture, HyperParameters
     if (scaling == "linear")
         factor = keys.number("rope.scaling.factor", Zero::Refused, kMaxFactor, factor);
     else if (!scaling.empty() && scaling != "none")
-        keys.refuse(ErrorCode::UnsupportedModel, fmt::format("{} is \"{}\", supported are none and linear",
-                                                             keys.fullKey("rope.scaling.type"), printableName(scaling)));
+        keys.refuse(ErrorCode::UnsupportedModel,
+                    fmt::format("{} is \"{}\", supported are none and linear", keys.fullKey("rope.scaling.type"),
+                                printableName(scaling)));
     model.ropeScale = 1.0 / factor;
 }
 

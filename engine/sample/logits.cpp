@@ -53,7 +53,7 @@ void keepUntil(std::vector<TopLogit>& members, float largest, double missing)
     members.erase(begin, members.end());
 }
 
-} // namespace
+}  // namespace
 
 Result<float> largestLogit(std::span<const float> logits)
 {
@@ -64,7 +64,7 @@ Result<float> largestLogit(std::span<const float> logits)
         const auto piece = logits.subspan(begin, std::min(kPiece, logits.size() - begin));
         int bad = 0;
         for (float v : piece)
-            bad |= static_cast<int>(!(v < kInfinity)); // also true for NaN
+            bad |= static_cast<int>(!(v < kInfinity));  // also true for NaN
         if (bad != 0) {
             const auto at = std::find_if(piece.begin(), piece.end(), [](float v) { return !(v < kInfinity); });
             const auto id = begin + static_cast<std::size_t>(at - piece.begin());
@@ -129,7 +129,7 @@ void selectNucleus(std::span<const float> logits, float largest, double p, std::
     }
 
     out.clear();
-    std::vector<TopLogit> members; // of the bucket where the sum crosses p
+    std::vector<TopLogit> members;  // of the bucket where the sum crosses p
     for (std::size_t id = 0; id < logits.size(); ++id) {
         if (logits[id] == -kInfinity)
             continue;
@@ -148,4 +148,4 @@ void selectNucleus(std::span<const float> logits, float largest, double p, std::
     std::sort(out.begin(), out.end(), [](const TopLogit& a, const TopLogit& b) { return a.id < b.id; });
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

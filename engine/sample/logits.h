@@ -24,4 +24,4 @@ double logSumExp(std::span<const float> logits, float largest);
 // inside the one bucket where the sum crosses p.
 void selectNucleus(std::span<const float> logits, float largest, double p, std::vector<TopLogit>& out);
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -27,4 +27,4 @@ double uniformAt(std::uint64_t seed, std::uint32_t answer, std::uint32_t positio
     return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

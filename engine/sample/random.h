@@ -17,4 +17,4 @@ enum class RandomPurpose : std::uint32_t { Token = 0 };
 // `answer`: of several to one request; `position`: of the drawn token in its sequence, prompt included.
 double uniformAt(std::uint64_t seed, std::uint32_t answer, std::uint32_t position, RandomPurpose purpose);
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -40,7 +40,7 @@ Result<void> inRange(const char* name, double value, double low, double high)
     return fail(ErrorCode::BadSetting, fmt::format("{}={}: expected {} to {}", name, value, low, high));
 }
 
-} // namespace
+}  // namespace
 
 std::span<const float> Sampler::penalised(std::span<const float> logits, const SamplingSettings& settings,
                                           std::span<const TokenId> history)
@@ -107,7 +107,7 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, const SamplingSet
     std::size_t chosen = 0;
     for (std::size_t i = 0; i < m_weights.size(); ++i) {
         if (m_weights[i] > 0.0)
-            chosen = i; // where rounding leaves the sum short of the target, the last possible one
+            chosen = i;  // where rounding leaves the sum short of the target, the last possible one
         sum += m_weights[i];
         if (sum > target)
             break;
@@ -130,4 +130,4 @@ Result<void> checkSampling(const SamplingSettings& settings)
     return {};
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -28,8 +28,8 @@ inline constexpr int kPenaltyWindow = 64;
 
 struct DrawKey {
     std::uint64_t seed = 0;
-    std::uint32_t answer = 0;   // of several to one request
-    std::uint32_t position = 0; // of the drawn token in its sequence
+    std::uint32_t answer = 0;    // of several to one request
+    std::uint32_t position = 0;  // of the drawn token in its sequence
 };
 
 class Sampler {
@@ -51,4 +51,4 @@ private:
 // BadSetting naming the setting, its value and the range.
 Result<void> checkSampling(const SamplingSettings& settings);
 
-} // namespace tokenscope
+}  // namespace tokenscope

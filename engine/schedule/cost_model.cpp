@@ -8,16 +8,16 @@
 namespace tokenscope {
 namespace {
 
-constexpr int kLeastMeasuredRows = 8; // below, reading the weights is most of a step
-constexpr double kNewestShare = 0.4;  // a moving average: follows a change within about four steps
+constexpr int kLeastMeasuredRows = 8;  // below, reading the weights is most of a step
+constexpr double kNewestShare = 0.4;   // a moving average: follows a change within about four steps
 
-constexpr double kDecodingNs = 80e6; // somebody waits for a token: 80 ms is seen as a pause
-constexpr double kAloneNs = 500e6;   // nobody does: only the progress bar
+constexpr double kDecodingNs = 80e6;  // somebody waits for a token: 80 ms is seen as a pause
+constexpr double kAloneNs = 500e6;    // nobody does: only the progress bar
 constexpr int kLeastRows = 8;
-constexpr int kMostRows = 512; // longer steps are no faster
-constexpr int kFirstRows = 64; // before anything is measured: a 7B model takes some 3 s for them
+constexpr int kMostRows = 512;  // longer steps are no faster
+constexpr int kFirstRows = 64;  // before anything is measured: a 7B model takes some 3 s for them
 
-} // namespace
+}  // namespace
 
 void CostModel::observe(int rows, Nanoseconds duration)
 {
@@ -38,4 +38,4 @@ int CostModel::prefillRows(int decodingRows) const
     return std::max(static_cast<int>(rows) - decodingRows, kLeastRows);
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

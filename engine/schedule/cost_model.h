@@ -21,7 +21,7 @@ public:
 
 private:
     int m_setting;
-    double m_nsPerRow = 0.0; // 0 = not measured yet
+    double m_nsPerRow = 0.0;  // 0 = not measured yet
 };
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -13,7 +13,7 @@ int blocksFor(int tokens)
     return (tokens + kernels::kBlockTokens - 1) / kernels::kBlockTokens;
 }
 
-} // namespace
+}  // namespace
 
 Scheduler::Scheduler(const ScheduleLimits& limits) : m_limits(limits), m_pool(limits.blockCount)
 {
@@ -86,7 +86,7 @@ ScheduledStep Scheduler::plan(const RowBudget& budget)
         if (rows <= 0)
             return;
         [[maybe_unused]] const bool grown = growTo(sequence, sequence.computed + rows);
-        assert(grown); // its blocks were promised
+        assert(grown);  // its blocks were promised
         addPiece(step, sequence, rows);
         rowsLeft -= rows;
         if (sequence.isScoring)
@@ -99,7 +99,7 @@ ScheduledStep Scheduler::plan(const RowBudget& budget)
            pieceRows(m_waiting.front()) > 0) {
         const int needed = blocksFor(m_waiting.front().promptTokens);
         if (m_pool.freeCount() - m_promisedBlocks < needed)
-            break; // those behind it wait too: the order of arrival is kept
+            break;  // those behind it wait too: the order of arrival is kept
         m_waiting.front().promisedBlocks = needed;
         m_promisedBlocks += needed;
         m_running.push_back(std::move(m_waiting.front()));
@@ -184,4 +184,4 @@ void Scheduler::addPiece(ScheduledStep& step, Sequence& sequence, int rows)
         step.prefillRows += rows;
 }
 
-} // namespace tokenscope
+}  // namespace tokenscope

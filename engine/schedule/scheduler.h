@@ -21,29 +21,29 @@
 namespace tokenscope {
 
 struct ScheduleLimits {
-    int sequences = 1;  // in the same step
-    int blockCount = 0; // of the pool
+    int sequences = 1;   // in the same step
+    int blockCount = 0;  // of the pool
 };
 
 // Most prompt rows of a step.
 struct RowBudget {
-    int prefillRows = 0; // at least 1
-    int scoreRows = 32;  // of them rows of scoring requests: each wants a row of logits, [32, 262,144] f32 is 33 MB
+    int prefillRows = 0;  // at least 1
+    int scoreRows = 32;   // of them rows of scoring requests: each wants a row of logits, [32, 262,144] f32 is 33 MB
 };
 
 struct ScheduledPiece {
     RequestId request = 0;
-    int firstToken = 0; // position of the first row = tokens in the cache before
+    int firstToken = 0;  // position of the first row = tokens in the cache before
     int rows = 0;
     bool isPrefill = false;
-    bool isLast = false; // the sequence is computed to its end after this: its last row's logits choose the next token
+    bool isLast = false;  // the sequence is computed to its end after this: its last row's logits choose the next token
     bool isScoring = false;
-    int newBlocks = 0; // taken since the sequence's last committed step
+    int newBlocks = 0;  // taken since the sequence's last committed step
 };
 
 struct ScheduledStep {
     std::vector<ScheduledPiece> pieces;
-    std::vector<RequestId> starved; // decoding, and no block is left for their next token; not in `pieces`
+    std::vector<RequestId> starved;  // decoding, and no block is left for their next token; not in `pieces`
     int rows = 0;
     int prefillRows = 0;
 };
@@ -66,7 +66,7 @@ public:
 
     int decodingRows() const;
     bool isIdle() const { return m_running.empty() && m_waiting.empty(); }
-    int maxTokens() const; // that a single sequence could hold in the pool
+    int maxTokens() const;  // that a single sequence could hold in the pool
     const std::vector<BlockId>& blocksOf(RequestId request) const;
     const BlockPool& pool() const { return m_pool; }
     std::size_t waitingCount() const { return m_waiting.size(); }
@@ -79,7 +79,7 @@ private:
         int promptTokens = 0;
         int computed = 0;
         bool isScoring = false;
-        int promisedBlocks = 0; // for the prompt, not taken yet
+        int promisedBlocks = 0;  // for the prompt, not taken yet
         int newBlocks = 0;
         std::vector<BlockId> blocks;
     };
@@ -91,9 +91,9 @@ private:
 
     ScheduleLimits m_limits;
     BlockPool m_pool;
-    int m_promisedBlocks = 0;        // Σ over m_running
-    std::vector<Sequence> m_running; // oldest first
+    int m_promisedBlocks = 0;         // Σ over m_running
+    std::vector<Sequence> m_running;  // oldest first
     std::deque<Sequence> m_waiting;
 };
 
-} // namespace tokenscope
+}  // namespace tokenscope

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 // Logical processors this process may run on; empty if the system does not say.
 std::vector<int> allowedCpus()
 {
-    constexpr int kMostCpus = 8192; // the largest NR_CPUS a kernel is built with
+    constexpr int kMostCpus = 8192;  // the largest NR_CPUS a kernel is built with
     std::array<unsigned long, kMostCpus / (CHAR_BIT * sizeof(unsigned long))> mask{};
     std::vector<int> cpus;
     if (sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data())) != 0)
@@ -93,11 +93,11 @@ int groupQuota(const fs::path& root)
     return least;
 }
 
-} // namespace
+}  // namespace
 
 int countCores(const fs::path& root, std::span<const int> cpus)
 {
-    std::set<std::pair<int, int>> cores; // package, core within it
+    std::set<std::pair<int, int>> cores;  // package, core within it
     for (const int cpu : cpus) {
         const fs::path topology = root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "topology";
         int package = 0;
@@ -105,7 +105,7 @@ int countCores(const fs::path& root, std::span<const int> cpus)
         if (std::ifstream(topology / "physical_package_id") >> package && std::ifstream(topology / "core_id") >> core)
             cores.emplace(package, core);
         else
-            cores.emplace(INT_MIN, cpu); // unknown: a core of its own
+            cores.emplace(INT_MIN, cpu);  // unknown: a core of its own
     }
     const int present = std::max(1, static_cast<int>(cores.size()));
     return std::min(present, groupQuota(root));
@@ -116,4 +116,4 @@ int physicalCores()
     return countCores("/", allowedCpus());
 }
 
-} // namespace tokenscope::kernels
+}  // namespace tokenscope::kernels

@@ -13,4 +13,4 @@ namespace tokenscope::kernels {
 // `root` is "/" but in tests; unreadable files count as absent.
 int countCores(const std::filesystem::path& root, std::span<const int> cpus);
 
-} // namespace tokenscope::kernels
+}  // namespace tokenscope::kernels

@@ -53,7 +53,7 @@ std::vector<Isa> detect()
         return found;
     found.push_back(Isa::Avx2);
 
-    const bool avx512 = bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31); // F, DQ, BW, VL
+    const bool avx512 = bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);  // F, DQ, BW, VL
     const bool vnni = bit(c, 11);
     if ((saved & kMaskAndZmm) == kMaskAndZmm && avx512 && vnni)
         found.push_back(Isa::Avx512);
@@ -69,7 +69,7 @@ std::vector<Isa> detect()
 
 #endif
 
-} // namespace
+}  // namespace
 
 std::string_view isaName(Isa isa)
 {
@@ -90,4 +90,4 @@ const std::vector<Isa>& availableIsas()
     return found;
 }
 
-} // namespace tokenscope::kernels
+}  // namespace tokenscope::kernels

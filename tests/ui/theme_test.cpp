@@ -104,5 +104,5 @@ TEST(Icons, EveryIconDrawsInTheColourItIsGiven)
     }
 }
 
-} // namespace
-} // namespace tokenscope::ui
+}  // namespace
+}  // namespace tokenscope::ui

@@ -51,5 +51,5 @@ TEST(TokenRanges, OffsetsBeyondTheTextStayInside)
     EXPECT_EQ(ranges.at(1), (TextRange{1, 2}));
 }
 
-} // namespace
-} // namespace tokenscope::ui
+}  // namespace
+}  // namespace tokenscope::ui

@@ -14,7 +14,7 @@ const QString kInterface = QStringLiteral("org.freedesktop.portal.Settings");
 const QString kSpace = QStringLiteral("org.freedesktop.appearance");
 const QString kKey = QStringLiteral("color-scheme");
 
-} // namespace
+}  // namespace
 
 DesktopScheme::DesktopScheme(QObject* parent) : QObject(parent)
 {
@@ -44,7 +44,7 @@ void DesktopScheme::take(const QVariant& value)
 {
     // Read() wraps the value in a second variant; ReadOne() and the signal do not.
     const QVariant inner = value.canConvert<QDBusVariant>() ? value.value<QDBusVariant>().variant() : value;
-    const uint scheme = inner.toUInt(); // 0 no preference, 1 dark, 2 light
+    const uint scheme = inner.toUInt();  // 0 no preference, 1 dark, 2 light
     const std::optional<bool> dark = scheme == 1   ? std::optional(true)
                                      : scheme == 2 ? std::optional(false)
                                                    : std::nullopt;
@@ -54,4 +54,4 @@ void DesktopScheme::take(const QVariant& value)
     emit changed();
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

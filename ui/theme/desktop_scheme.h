@@ -16,7 +16,7 @@ class DesktopScheme : public QObject {
 public:
     explicit DesktopScheme(QObject* parent = nullptr);
 
-    std::optional<bool> dark() const { return m_dark; } // nullopt: no portal, or no preference
+    std::optional<bool> dark() const { return m_dark; }  // nullopt: no portal, or no preference
 
 signals:
     void changed();
@@ -30,4 +30,4 @@ private:
     std::optional<bool> m_dark;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

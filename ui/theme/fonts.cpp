@@ -12,7 +12,7 @@ namespace {
 
 QString firstInstalled(std::initializer_list<QString> names, const QString& fallback)
 {
-    static const QStringList families = QFontDatabase::families(); // several hundred strings, asked for often
+    static const QStringList families = QFontDatabase::families();  // several hundred strings, asked for often
     for (const QString& name : names)
         if (families.contains(name))
             return name;
@@ -50,7 +50,7 @@ double layOut(const QFontMetricsF& metrics, const QString& text, Place place)
     return x;
 }
 
-} // namespace
+}  // namespace
 
 QFont applicationFont(double scale)
 {
@@ -128,4 +128,4 @@ void drawTabular(QPainter& painter, const QPointF& baseline, const QString& text
            [&](const QString& run, double x) { painter.drawText(baseline + QPointF(x, 0), run); });
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -19,7 +19,7 @@ namespace {
 
 QByteArray source(const QString& name)
 {
-    static QHash<QString, QByteArray> read; // GUI thread only
+    static QHash<QString, QByteArray> read;  // GUI thread only
     if (read.isEmpty())
         initialiseResources();
     auto it = read.find(name);
@@ -30,7 +30,7 @@ QByteArray source(const QString& name)
     return *it;
 }
 
-} // namespace
+}  // namespace
 
 bool hasIcon(const QString& name)
 {
@@ -74,4 +74,4 @@ QIcon menuIcon(const QString& name, const QWidget* widget)
     return icon;
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

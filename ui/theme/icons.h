@@ -19,4 +19,4 @@ QPixmap iconPixmap(const QString& name, const QColor& color, int logicalSize, qr
 QIcon menuIcon(const QString& name, const QWidget* widget);
 bool hasIcon(const QString& name);
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -120,4 +120,4 @@ double contrastRatio(const QColor& a, const QColor& b)
     return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

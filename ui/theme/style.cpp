@@ -34,7 +34,7 @@ void drawScrollBar(const QStyleOptionSlider& option, const QRect& handle, QPaint
     painter.restore();
 }
 
-} // namespace
+}  // namespace
 
 Style::Style() : QProxyStyle(QStringLiteral("Fusion")) {}
 
@@ -181,4 +181,4 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
     return size;
 }
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

@@ -26,4 +26,4 @@ public:
                            const QWidget* widget) const override;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui

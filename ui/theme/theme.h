@@ -12,7 +12,7 @@ namespace tokenscope::ui {
 class DesktopScheme;
 
 enum class ThemeChoice { System, Light, Dark };
-QString themeChoiceName(ThemeChoice choice); // "system", "light", "dark": for files and the command line
+QString themeChoiceName(ThemeChoice choice);  // "system", "light", "dark": for files and the command line
 ThemeChoice themeChoiceFromName(const QString& name);
 
 class Theme : public QObject {
@@ -32,16 +32,16 @@ public:
     void smaller();
 
 signals:
-    void changed(); // palette or font; both are already set
+    void changed();  // palette or font; both are already set
 
 private:
     void apply();
 
-    DesktopScheme* m_desktop; // a child
+    DesktopScheme* m_desktop;  // a child
     ThemeChoice m_choice = ThemeChoice::System;
-    bool m_systemDark = false; // by the palette the platform gave, before ours replaced it
+    bool m_systemDark = false;  // by the palette the platform gave, before ours replaced it
     bool m_dark = false;
     double m_scale = 1.0;
 };
 
-} // namespace tokenscope::ui
+}  // namespace tokenscope::ui
