@@ -75,8 +75,7 @@ void chooseTemplate(ModelText& text, const GgufFile& file, const EngineSettings&
     } else if (value->has_value()) {
         source = **value;
     } else {
-        warnings.push_back("the model has no chat template: messages are completed as plain text");
-        return;
+        return;  // told with each request that would need one (request_intake), and by ModelInfo::hasChatTemplate
     }
     if (source) {
         auto parsed = ChatTemplate::parse(*source);

@@ -200,7 +200,7 @@ Result<int> bench(const CommonOptions& options, BenchOptions wanted)
     stored.resultJson = storedText(documents);
     const RunId id = saveRun(options, std::move(stored));
     if (id > 0 && !options.quiet)
-        fmt::print(stderr, "run {}\n", id);
+        writeNote(fmt::format("run {}", id));
     if (!writeOut(formatted(wanted.form, subject, rows, documents)))
         return tl::unexpected(outputFailed());
     return kDone;

@@ -91,12 +91,16 @@ public:
         const ChatNode& node = *m_chat.node(*answer);
         if (!writeOut("\n"))
             return stopped();
-        if (node.row.state == MessageState::Failed)
+        if (node.row.state == MessageState::Failed) {
+            ++m_failures;
             writeError(node.row.errorText);
-        else if (node.metrics && !m_options.quiet)
+        }
+        if (node.row.state != MessageState::Failed && node.metrics && !m_options.quiet)
             writeSummary(node);
         return {};
     }
+
+    int failures() const { return m_failures; }  // answers that ended with an error
 
 private:
     Result<void> stopped()
@@ -114,7 +118,8 @@ private:
             text += fmt::format(", TPOT {:.1f} ms", *metrics.tpotMs);
         if (metrics.decodeTokensPerSecond)
             text += fmt::format(", {:.1f} tokens/s", *metrics.decodeTokensPerSecond);
-        fmt::print(stderr, "{}, {}]\n", text, stopReasonName(node.trace ? node.trace->reason : StopReason::Cancelled));
+        writeNote(
+            fmt::format("{}, {}]", text, stopReasonName(node.trace ? node.trace->reason : StopReason::Cancelled)));
         for (const std::string& notice : node.notices)
             writeError("note: " + notice);
     }
@@ -122,6 +127,7 @@ private:
     const CommonOptions& m_options;
     EngineSession& m_session;
     ChatService m_chat;
+    int m_failures = 0;
 };
 
 Result<int> chat(const CommonOptions& options, const std::string& system)
@@ -130,8 +136,8 @@ Result<int> chat(const CommonOptions& options, const std::string& system)
     if (auto loaded = session.load(options.settings.engine); !loaded)
         return tl::unexpected(loaded.error());
     if (!options.quiet)
-        fmt::print(stderr, "{} on {}, {} tokens of context. /exit or Ctrl-D ends, Ctrl-C stops an answer.\n",
-                   session.model().model.name, session.model().description, session.model().context);
+        writeNote(fmt::format("{} on {}, {} tokens of context. /exit or Ctrl-D ends, Ctrl-C stops an answer.",
+                              session.model().model.name, session.model().description, session.model().context));
 
     const auto storage = options.save ? Storage::open(options.dataDirectory)
                                       : Storage::none({ErrorCode::FileAccess, "saving is off", {}});
@@ -142,6 +148,7 @@ Result<int> chat(const CommonOptions& options, const std::string& system)
     storage->onWriteFailed([](const Error& error) { writeError("not saved: " + error.message); });
 
     LineReader lines;
+    bool isScriptFailed = false;
     {
         Conversation conversation(options, session, *storage);
         if (!system.empty())
@@ -160,10 +167,14 @@ Result<int> chat(const CommonOptions& options, const std::string& system)
         }
         if (isTerminal)
             writeOut("\n");
+        else
+            isScriptFailed = conversation.failures() > 0;  // a person has seen it and gone on, a script has not
     }
     if (auto saved = storage->flush().get(); !saved && options.save && storage->state() == Storage::State::Ready)
         return tl::unexpected(saved.error());
-    return interrupted() ? kInterrupted : kDone;
+    if (interrupted())
+        return kInterrupted;
+    return isScriptFailed ? kFailed : kDone;
 }
 
 }  // namespace

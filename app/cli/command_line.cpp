@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -45,6 +46,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAbsentVa
 Result<void> apply(Settings& settings, const std::string& key, const std::string& value)
 {
     const std::string option = dashed(key);
+    // In the table an empty value empties the list; here it is one more text, and every answer holds it.
+    if (key == "stop" && value.empty())
+        return fail(ErrorCode::BadSetting, "--stop: an empty text would stop every answer; leave the option out");
     const bool isAbsentValue =
         std::find(kAbsentValues.begin(), kAbsentValues.end(),
                   std::pair<std::string_view, std::string_view>(key, value)) != kAbsentValues.end();
@@ -53,12 +57,73 @@ Result<void> apply(Settings& settings, const std::string& key, const std::string
         return {};
     if (isKnownButAbsent(key) || isAbsentValue)
         return fail(ErrorCode::BadSetting, fmt::format("--{} {}: not available in this build", option, value));
-    // The table writes "threads=0: expected …"; here it was an option.
-    const std::string prefix = fmt::format("{}={}: ", key, value);
-    std::string message = done.error().message;
-    if (message.starts_with(prefix))
-        message = fmt::format("--{} {}: {}", option, value, message.substr(prefix.size()));
-    return tl::unexpected(Error{done.error().code, std::move(message), done.error().args});
+    return done;
+}
+
+// Settings and engine write "threads=0: expected …"; here it was an option.
+std::string inWordsOfOptions(const std::string& message)
+{
+    const auto equals = message.find('=');
+    const auto colon = message.find(": ");
+    if (equals == std::string::npos || colon == std::string::npos || colon < equals)
+        return message;
+    const std::string key = message.substr(0, equals);
+    const auto& table = settingTable();
+    if (std::none_of(table.begin(), table.end(), [&](const SettingInfo& info) { return info.key == key; }))
+        return message;
+    return fmt::format("--{} {}", dashed(key), message.substr(equals + 1));
+}
+
+// The innermost command that was chosen.
+const CLI::App& chosenCommand(const CLI::App& app)
+{
+    const CLI::App* chosen = &app;
+    while (!chosen->get_subcommands().empty())
+        chosen = chosen->get_subcommands().front();
+    return *chosen;
+}
+
+// What CLI11 could not place, or could not read as a number: its own sentences say neither where nor what was expected.
+std::string complaint(const CLI::App& app, const CLI::Error& error, const std::string& command)
+{
+    const std::vector<std::string> unknown = app.remaining(true);
+    const CLI::App& chosen = chosenCommand(app);
+    if (!unknown.empty()) {
+        const std::string& first = unknown.front();
+        if (first.starts_with('-'))
+            return fmt::format("{}: {} has no such option", first, command);
+        if (!chosen.get_subcommands([](const CLI::App*) { return true; }).empty())
+            return fmt::format("{}: {} has no such command", first, command);
+        return fmt::format("{}: one argument too many for {}", first, command);
+    }
+    std::string told = error.what();
+    constexpr std::string_view kConversion = "Could not convert: ";
+    const auto equals = told.find(" = ");
+    if (told.starts_with(kConversion) && equals != std::string::npos) {
+        const std::string name = told.substr(kConversion.size(), equals - kConversion.size());
+        const CLI::Option* option = chosen.get_option_no_throw(name);
+        if (option && option->get_expected_min() == 0)
+            return fmt::format("{}: is a switch and takes no value", name);
+        return fmt::format("{} {}: expected a whole number of at most {}", name, told.substr(equals + 3),
+                           std::numeric_limits<int>::max());
+    }
+    if (told == "A subcommand is required")
+        return fmt::format("{} needs a command", command);
+    return told;
+}
+
+std::string inOurWords(const CLI::App& app, const CLI::Error& error)
+{
+    const std::string told = error.what();
+    if (told.find("not available") != std::string::npos)
+        return told;
+    const CLI::App& chosen = chosenCommand(app);
+    const CLI::App* group = chosen.get_parent();
+    std::string command = chosen.get_name();
+    if (group && group != &app)
+        command = fmt::format("{} {}", group->get_name(), command);
+    const std::string called = &chosen == &app ? command : fmt::format("{} {}", app.get_name(), command);
+    return fmt::format("{}; see {} --help", complaint(app, error, command), called);
 }
 
 bool hasFlag(int argc, char** argv, const char* flag)
@@ -177,6 +242,12 @@ Result<void> CommandLine::applySettings()
         if (auto done = apply(m_common.settings, key, value); !done)
             return done;
     }
+    // Not every command uses the template, but a file that is not there is never ignored.
+    const std::string& source = m_common.settings.engine.templateOverride;
+    if (!source.empty() && source != "raw") {
+        if (auto text = readTextFile(source); !text)
+            return fail(text.error().code, fmt::format("--template {}", text.error().message));
+    }
     const std::array<std::pair<std::string_view, LogLevel>, 5> levels{{{"debug", LogLevel::Debug},
                                                                        {"info", LogLevel::Info},
                                                                        {"warn", LogLevel::Warn},
@@ -194,10 +265,10 @@ Result<void> CommandLine::applySettings()
 
 int CommandLine::report(const Error& error, bool json)
 {
-    writeError(error.message);
+    const std::string message = error.code == ErrorCode::BadSetting ? inWordsOfOptions(error.message) : error.message;
+    writeError(message);
     if (json)
-        printJson(
-            {{"error", {{"code", errorCodeName(error.code)}, {"message", error.message}, {"detail", error.args}}}});
+        printJson({{"error", {{"code", errorCodeName(error.code)}, {"message", message}, {"detail", error.args}}}});
     return exitCodeFor(error.code);
 }
 
@@ -214,10 +285,7 @@ int CommandLine::run(int argc, char** argv)
     } catch (const CLI::CallForVersion& version) {
         return writeOut(std::string(version.what()) + "\n") ? kDone : kFailed;
     } catch (const CLI::Error& error) {
-        std::string message = error.what();
-        if (message.find("not available") == std::string::npos)
-            message += "; see --help";
-        return report({ErrorCode::BadSetting, message, {}}, wantsJson);
+        return report({ErrorCode::BadSetting, inOurWords(*m_app, error), {}}, wantsJson);
     }
     if (auto done = applySettings(); !done)
         return report(done.error(), wantsJson);

@@ -93,7 +93,8 @@ Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wa
     const auto windows = cutWindows(encoded.ids, tokenizer, wanted);
     if (windows.empty())
         return fail(ErrorCode::BadInput,
-                    fmt::format("{}: has {} tokens, too few to score any", wanted.file, encoded.ids.size()));
+                    fmt::format("{}: its text gives {} tokens, and scoring needs at least 2: give a longer text",
+                                wanted.file, encoded.ids.size()));
     if (encoded.droppedBytes > 0 && !options.quiet)
         writeError(fmt::format("note: {} bytes that the vocabulary lacks were dropped", encoded.droppedBytes));
 
@@ -115,8 +116,8 @@ Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wa
             scores.push_back(score);
         }
         if (!options.json && !options.quiet)
-            fmt::print(stderr, "window {}: {} tokens, mean nll {:.6f}\n", scores.size(), ids.size(),
-                       scores.back().nll / static_cast<double>(scores.back().scored));
+            writeNote(fmt::format("window {}: {} tokens, mean nll {:.6f}", scores.size(), ids.size(),
+                                  scores.back().nll / static_cast<double>(scores.back().scored)));
     }
 
     json result = resultDocument(scores);

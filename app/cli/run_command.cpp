@@ -194,7 +194,7 @@ Result<int> run(const CommonOptions& options, const RunOptions& wanted)
         if (options.json)
             documents.push_back(runDocument(answer, session.model(), options.settings, metrics, id));
         else if (!options.quiet)
-            fmt::print(stderr, "{}\n", summary(answer, metrics, session.model(), id));
+            writeNote(summary(answer, metrics, session.model(), id));
     }
     if (options.json)
         outputFine = printJson(count == 1 ? documents.front() : manyDocument(documents));

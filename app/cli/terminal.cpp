@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,6 +37,15 @@ ExitCode exitCodeFor(ErrorCode code)
     default:
         return kFailed;
     }
+}
+
+void openStandardStreams()
+{
+    // open() takes the lowest free number, so the holes fill in order. The wrong direction on purpose: reading from a
+    // closed input and writing to a closed output stay errors.
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(stream, F_GETFD) < 0)
+            ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 void catchInterrupts()
@@ -76,6 +86,12 @@ void writeError(std::string_view line)
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+void writeNote(std::string_view line)
+{
+    const std::string text = fmt::format("{}\n", line);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 Progress::Progress(bool quiet) : m_isShown(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(std::string_view text)
@@ -83,7 +99,7 @@ void Progress::show(std::string_view text)
     if (!m_isShown || text == m_last)
         return;
     m_last = text;
-    fmt::print(stderr, "\r\033[K{}", text);  // back to the margin, clear the line
+    std::fputs(fmt::format("\r\033[K{}", text).c_str(), stderr);  // back to the margin, clear the line
     std::fflush(stderr);
 }
 
@@ -92,7 +108,7 @@ void Progress::clear()
     if (m_last.empty())
         return;
     m_last.clear();
-    fmt::print(stderr, "\r\033[K");
+    std::fputs("\r\033[K", stderr);
     std::fflush(stderr);
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace tokenscope {
@@ -217,9 +216,6 @@ void ChatService::Private::onTokenised(const RequestTokenised& event)
         return;
     node->trace->promptTokens = event.promptTokens;
     node->trace->droppedBytes = event.droppedBytes;
-    if (event.droppedBytes > 0)
-        node->notices.push_back(
-            fmt::format("{} bytes that the model's vocabulary lacks were dropped", event.droppedBytes));
     node->notices.insert(node->notices.end(), event.warnings.begin(), event.warnings.end());
     changed(node->row.id);
 }

@@ -206,6 +206,8 @@ json runDocument(const RunRow& row)
                   {"config", std::move(config)},
                   {"environment", parsedOr(row.environmentJson, json::object())},
                   {"run_id", std::to_string(row.id)}};
+    if (row.kind == "bench" || row.kind == "perplexity")
+        document["result"] = parsedOr(row.resultJson, nullptr);
     if (row.promptText)
         document["prompt"] = *row.promptText;
     if (row.trace) {

@@ -35,6 +35,8 @@ FileDescriptor::~FileDescriptor()
 Result<FileDescriptor> FileDescriptor::open(const std::filesystem::path& path)
 {
     const std::string name = path.string();
+    if (name.empty())
+        return fail(ErrorCode::FileAccess, "the path of the model is empty, expected that of a .gguf file");
     int fd = -1;
     do
         fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
