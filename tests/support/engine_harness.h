@@ -15,8 +15,9 @@ public:
     explicit EngineHarness(std::unique_ptr<EnginePort> driven) : engine(std::move(driven)) {}
 
     std::unique_ptr<EnginePort> engine;
-    std::vector<Event> events;          // all that were taken so far
-    std::chrono::seconds patience{300};  // longest wait for an event before the test fails; a busy machine is no failure
+    std::vector<Event> events;  // all that were taken so far
+    std::chrono::seconds patience{
+        300};  // longest wait for an event before the test fails; a busy machine is no failure
 
     // The error if the load failed.
     Result<LoadedModelInfo> load(const std::filesystem::path& path = "fake.gguf", const EngineSettings& settings = {});
