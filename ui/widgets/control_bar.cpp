@@ -71,7 +71,7 @@ ControlBar::ControlBar(const QStringList& isas, int cores, QWidget* parent)
     addField(kSampling, [this] { return samplingHint(); });
     addField("context", [this] { return contextHint(); });
     addField("kv", [this] { return kvHint(); });
-    addField("threads", [this] { return tr("%n physical core(s)", nullptr, m_cores); });
+    addField("threads", [this] { return m_cores == 1 ? tr("1 physical core") : tr("%1 physical cores").arg(m_cores); });
     addField("isa", [this] { return m_isas.isEmpty() ? QString() : tr("auto takes %1").arg(m_isas.back()); });
     addField("prefill_chunk", [this] {
         return m_settings.engine.prefillChunk == 0 ? tr("by measured cost") : tr("prompt tokens a step");
