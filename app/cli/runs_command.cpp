@@ -3,8 +3,10 @@
 #include "app/cli/engine_session.h"
 #include "app/services/run_documents.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -224,8 +226,9 @@ Result<void> writeFile(const std::string& path, const std::string& text)
     file << text;
     file.close();
     if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
+        const std::string why = std::strerror(errno);
         std::remove(beside.c_str());
-        return fail(ErrorCode::FileAccess, fmt::format("{}: cannot be written", path));
+        return fail(ErrorCode::FileAccess, fmt::format("--out {}: cannot be written: {}", path, why));
     }
     return {};
 }

@@ -17,8 +17,8 @@ ExitCode exitCodeFor(ErrorCode code);
 // meant for the terminal would be written into it.
 void openStandardStreams();
 
-// Ctrl-C (and a request to end) sets a flag that every wait looks at; the second one ends the process at once, with the
-// same exit code. A closed pipe is an error of the next write, not a signal.
+// Ctrl-C (and a request to end, and a terminal that closes) sets a flag that every wait looks at; the second one ends
+// the process at once, with the same exit code. A closed pipe is an error of the next write, not a signal.
 void catchInterrupts();
 bool interrupted();
 const std::atomic<bool>& interruptFlag();

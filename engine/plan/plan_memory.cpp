@@ -44,11 +44,10 @@ public:
     Result<MemoryBudget> plan(int trainedContext, const kernels::DeviceMemory& device, std::uint64_t availableBytes)
     {
         if (m_settings.batch < 1 || m_settings.batch > kMaxBatch)
-            return fail(ErrorCode::BadSetting,
-                        fmt::format("batch is {}, expected 1 to {}", m_settings.batch, kMaxBatch));
+            return fail(ErrorCode::BadSetting, fmt::format("batch={}: expected 1 to {}", m_settings.batch, kMaxBatch));
         if (m_settings.context < 0 || m_settings.context > kMaxAskedContext)
-            return fail(ErrorCode::BadSetting, fmt::format("context is {}, expected 0 (automatic) to {}",
-                                                           m_settings.context, kMaxAskedContext));
+            return fail(ErrorCode::BadSetting,
+                        fmt::format("context={}: expected 0 (automatic) to {}", m_settings.context, kMaxAskedContext));
         MemoryBudget budget;
         budget.weightBytes = device.weightBytes;
         budget.scratchBytes = device.scratchBytes;
@@ -74,11 +73,11 @@ private:
         budget.context = m_settings.context;
         const auto asked = static_cast<std::uint64_t>(m_settings.context);
         if (m_settings.kvBudgetBytes > 0 && tokensInBudget() < asked)
-            return fail(
-                ErrorCode::BadSetting,
-                fmt::format("kv_budget is {} bytes and holds {} tokens, a context of {} needs {} bytes; give one of "
-                            "them another value",
-                            m_settings.kvBudgetBytes, tokensInBudget(), asked, blocksFor(asked) * m_blockBytes));
+            return fail(ErrorCode::BadSetting,
+                        fmt::format("kv_budget={}: holds {} tokens, a context of {} needs {} bytes; give one of "
+                                    "them another value",
+                                    m_settings.kvBudgetBytes, tokensInBudget(), asked,
+                                    blocksFor(asked) * m_blockBytes));
         budget.kvBytes = cacheBytes(asked);
         if (!budget.fits())
             return fail(ErrorCode::OutOfMemory,
@@ -97,7 +96,7 @@ private:
                 static_cast<int>(std::min<std::uint64_t>(tokensInBudget(), static_cast<std::uint64_t>(wanted)));
         if (budget.context < 1)
             return fail(ErrorCode::BadSetting,
-                        fmt::format("kv_budget is {} bytes, expected at least the {} of one block of {} "
+                        fmt::format("kv_budget={}: expected at least the {} bytes of one block of {} "
                                     "tokens",
                                     m_settings.kvBudgetBytes, m_blockBytes, kBlock));
         budget.kvBytes = cacheBytes(static_cast<std::uint64_t>(budget.context));

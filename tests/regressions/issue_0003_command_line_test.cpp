@@ -66,6 +66,7 @@ TEST_F(Issue0003, AValueThatIsNoNumberIsNamedWithWhatWasExpected)
 TEST_F(Issue0003, WhatTheEngineRefusesIsNamedAsTheOptionItWas)
 {
     expectRefused({"run", model(), "--prompt", "a", "--threads", "1000"}, "--threads 1000: expected 1 to");
+    expectRefused({"run", model(), "--prompt", "a", "--kv-budget", "1"}, "--kv-budget 1: expected at least");
 }
 
 TEST_F(Issue0003, ATemplateFileThatIsMissingIsNeverIgnored)
@@ -125,6 +126,19 @@ TEST_F(Issue0003, AScriptedChatWithAFailedAnswerEndsWithOne)
     const auto result = cli({"chat", model(), "--template", source, "--no-save"}, input);
     EXPECT_EQ(result.exitCode, 1);
     EXPECT_NE(result.err.find("no way"), std::string::npos) << result.err;
+}
+
+TEST_F(Issue0003, AnExportThatCannotBeWrittenSaysWhy)
+{
+    ASSERT_EQ(cli({"run", model(), "--ids", "65", "--max-tokens", "1"}).exitCode, 0);
+    expectRefused({"runs", "export", "1", "--out", folder.file("no/such/folder").string()}, "No such file");
+}
+
+TEST_F(Issue0003, AClosedTerminalEndsAsAnInterruptDoes)
+{
+    const std::string command = std::string(TOKENSCOPE_CLI) + " chat " + model() +
+                                " --no-save --quiet < <(sleep 5 2>/dev/null) & p=$!; sleep 1; kill -HUP $p; wait $p";
+    EXPECT_EQ(test::runChild("/bin/bash", {"-c", command}).exitCode, 130);
 }
 
 TEST_F(Issue0003, ShowTellsTheResultOfABench)
