@@ -9,6 +9,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 namespace tokenscope::kernels {
 namespace {
 
@@ -122,29 +124,68 @@ constexpr int kSumsIn16Bits = kBits <= 4   ? 8   // 8 · 2 · 127 · 15 = 30,480
                               : kBits == 6 ? 2   // 2 · 2 · 127 · 63 = 32,004
                                            : 1;  // 1 · 2 · 127 · 128 = 32,512
 
-// Σ code · q over code vectors kBegin … kEnd − 1, as 8 integers.
-template <int kBits, int kBegin, int kEnd>
-[[gnu::always_inline]] inline __m256i dotProduct(const __m256i (&w)[8], const std::int8_t* q)
+// Makes the compiler compute the value here: left to itself it adds 16-bit sums as a tree, for which the products of
+// all code vectors must be kept, on the stack.
+[[gnu::always_inline]] inline void keepOrder(__m256i& value)
+{
+    asm("" : "+x"(value));
+}
+
+// What is in memory is read again afterwards rather than kept, on the stack.
+[[gnu::always_inline]] inline void forgetRegisters()
+{
+    asm volatile("" ::: "memory");
+}
+
+// Where code vectors come from: unpacked when asked for, or all of them unpacked before.
+struct PackedCodes {
+    const std::byte* block;
+    int half;
+    template <int kBits, int j>
+    [[gnu::always_inline]] __m256i vector() const
+    {
+        return codes<kBits, j>(block, half);
+    }
+};
+struct UnpackedCodes {
+    __m256i vectors[8];
+    template <int kBits, int j>
+    [[gnu::always_inline]] __m256i vector() const
+    {
+        return vectors[j];
+    }
+};
+
+// total[t] = Σ code · q over code vectors kBegin … kEnd − 1, as 8 integers, for T rows of x. Each code vector is
+// unpacked when its turn comes and used for all rows at once: 8 sums, the vector and a product fit in 16 registers,
+// while 8 unpacked vectors would leave no room for sums (Zen 4, 8 rows: Q8_0 +40 %, 4 and 5 bits +5 %).
+template <int kBits, int kBegin, int kEnd, int T, typename Source>
+[[gnu::always_inline]] inline void dotProducts(const Source& source, const ActivationBlock* x, __m256i (&total)[T])
 {
     constexpr int kRun = kSumsIn16Bits<kBits> < kEnd - kBegin ? kSumsIn16Bits<kBits> : kEnd - kBegin;
     const __m256i ones = _mm256_set1_epi16(1);
-    __m256i total = _mm256_setzero_si256();
+    __m256i run[T];
+    const auto addVector = [&]<int j>() __attribute__((always_inline)) {
+        constexpr bool kStartsRun = (j - kBegin) % kRun == 0, kEndsRun = (j - kBegin) % kRun == kRun - 1;
+        const __m256i w = source.template vector<kBits, j>();
+        const __m256i magnitude = kBits == 8 ? _mm256_abs_epi8(w) : w;
 #pragma GCC unroll 8
-    for (int first = kBegin; first < kEnd; first += kRun) {
-        __m256i run = _mm256_setzero_si256();
-#pragma GCC unroll 8
-        for (int j = first; j < first + kRun; ++j) {
-            const __m256i four = broadcast4(q + 4 * j);
+        for (int t = 0; t < T; ++t) {
             // Signed codes: |code| · (q with the code's sign).
-            const __m256i product = kBits == 8
-                                        ? _mm256_maddubs_epi16(_mm256_abs_epi8(w[j]), _mm256_sign_epi8(four, w[j]))
-                                        : _mm256_maddubs_epi16(w[j], four);
-            run = j == first ? product : _mm256_add_epi16(run, product);
+            const __m256i four = broadcast4(x[t].q + 4 * j);
+            const __m256i product = _mm256_maddubs_epi16(magnitude, kBits == 8 ? _mm256_sign_epi8(four, w) : four);
+            run[t] = kStartsRun ? product : _mm256_add_epi16(run[t], product);
+            if constexpr (T > 1)
+                keepOrder(run[t]);
+            if constexpr (kEndsRun) {
+                const __m256i wide = _mm256_madd_epi16(run[t], ones);
+                total[t] = j < kBegin + kRun ? wide : _mm256_add_epi32(total[t], wide);
+            }
         }
-        const __m256i wide = _mm256_madd_epi16(run, ones);
-        total = first == kBegin ? wide : _mm256_add_epi32(total, wide);
-    }
-    return total;
+    };
+    [&]<int... j>(std::integer_sequence<int, j...>) __attribute__((always_inline)) {
+        (addVector.template operator()<kBegin + j>(), ...);
+    }(std::make_integer_sequence<int, kEnd - kBegin>());
 }
 
 // Adds the offset's share, −(Σq << shift).
@@ -178,33 +219,57 @@ template <QuantLayout L>
 struct Quant {
     static constexpr int kTokens = 8;
 
-    // One half block times one row of x; the order of float operations is stated in matmul_avx512.cpp.
-    [[gnu::always_inline]] inline static __m256 block(const __m256i (&w)[8], const Scales& s, const ActivationBlock& a,
-                                                      __m256 sum)
+    // One half block times T rows of x; the order of float operations is stated in matmul_avx512.cpp.
+    template <int T, typename Source>
+    [[gnu::always_inline]] inline static void block(const Source& source, const Scales& s, const ActivationBlock* x,
+                                                    __m256* sums)
     {
-        const __m256 scale = _mm256_set1_ps(a.scale);
-        const auto addDot = [&](__m256i dot, __m256 d) {
-            sum = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(dot), scale), d, sum);
+        __m256i dots[T];
+        const auto addDots = [&](int part, auto offset) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+            for (int t = 0; t < T; ++t) {
+                const __m256i dot = withOffset<L.bits, L.offsetShift>(dots[t], offset(x[t]));
+                sums[t] = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(dot), _mm256_set1_ps(x[t].scale)), s.d[part],
+                                          sums[t]);
+            }
         };
         if constexpr (!hasPair(L.scales)) {
-            addDot(withOffset<L.bits, L.offsetShift>(dotProduct<L.bits, 0, 8>(w, a.q), a.negSum), s.d[0]);
+            dotProducts<L.bits, 0, 8>(source, x, dots);
+            addDots(0, [](const ActivationBlock& a) { return a.negSum; });
             if constexpr (hasMinimum(L.scales))
-                sum = _mm256_fmadd_ps(s.min[0], _mm256_set1_ps(a.scaledSum), sum);
+#pragma GCC unroll 8
+                for (int t = 0; t < T; ++t)
+                    sums[t] = _mm256_fmadd_ps(s.min[0], _mm256_set1_ps(x[t].scaledSum), sums[t]);
         } else {
-            const std::int32_t first = a.negHalfSum;
-            const std::int32_t second = a.negSum - a.negHalfSum;
-            addDot(withOffset<L.bits, L.offsetShift>(dotProduct<L.bits, 0, 4>(w, a.q), first), s.d[0]);
-            addDot(withOffset<L.bits, L.offsetShift>(dotProduct<L.bits, 4, 8>(w, a.q), second), s.d[1]);
-            if constexpr (hasMinimum(L.scales)) {
-                sum = _mm256_fmadd_ps(s.min[0], _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(first)), scale), sum);
-                sum = _mm256_fmadd_ps(s.min[1], _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(second)), scale), sum);
-            }
+            const auto first = [](const ActivationBlock& a) { return a.negHalfSum; };
+            const auto second = [](const ActivationBlock& a) { return a.negSum - a.negHalfSum; };
+            dotProducts<L.bits, 0, 4>(source, x, dots);
+            addDots(0, first);
+            dotProducts<L.bits, 4, 8>(source, x, dots);
+            addDots(1, second);
+            if constexpr (hasMinimum(L.scales))
+#pragma GCC unroll 8
+                for (int t = 0; t < T; ++t) {
+                    const auto negSum = [&](auto half16) {
+                        return _mm256_mul_ps(_mm256_set1_ps(static_cast<float>(half16(x[t]))),
+                                             _mm256_set1_ps(x[t].scale));
+                    };
+                    sums[t] = _mm256_fmadd_ps(s.min[0], negSum(first), sums[t]);
+                    sums[t] = _mm256_fmadd_ps(s.min[1], negSum(second), sums[t]);
+                }
         }
-        return sum;
     }
 
-    // Eight code vectors, scales and constants leave no registers for sums: from three rows on they stay in memory
-    // (one load and one store in some twenty instructions).
+    // Rows whose sums fit in registers beside a code vector: wider codes need sums of 32 bits beside those of 16.
+    static constexpr int kAtOnce = L.bits <= 4 && !hasPair(L.scales) ? 8 : 4;
+
+    [[gnu::always_inline]] inline static UnpackedCodes unpack(const PackedCodes& packed)
+    {
+        return [&]<int... j>(std::integer_sequence<int, j...>) __attribute__((always_inline)) {
+            return UnpackedCodes{{packed.vector<L.bits, j>()...}};
+        }(std::make_integer_sequence<int, 8>());
+    }
+
     template <int T>
     static void run(const TileJob& job)
     {
@@ -227,19 +292,17 @@ struct Quant {
                 ahead += blockCodeBytes(L.bits) + blockScaleBytes(L.scales);
 #pragma GCC unroll 2
                 for (int half = 0; half < 2; ++half) {
+                    // Broadcast activations are read again for the second half rather than kept for it, on the stack.
+                    forgetRegisters();
                     const Scales s = loadScales<L.scales>(header, scales, half);
-                    const __m256i w[8] = {codes<L.bits, 0>(code, half), codes<L.bits, 1>(code, half),
-                                          codes<L.bits, 2>(code, half), codes<L.bits, 3>(code, half),
-                                          codes<L.bits, 4>(code, half), codes<L.bits, 5>(code, half),
-                                          codes<L.bits, 6>(code, half), codes<L.bits, 7>(code, half)};
-                    if constexpr (T <= 2) {
+                    const PackedCodes packed{code, half};
+                    if constexpr (T <= kAtOnce) {
+                        block<T>(packed, s, x, sums[half]);
+                    } else {
+                        const UnpackedCodes unpacked = unpack(packed);
 #pragma GCC unroll 2
                         for (int t = 0; t < T; ++t)
-                            sums[half][t] = block(w, s, x[t], sums[half][t]);
-                    } else {
-#pragma GCC unroll 1
-                        for (int t = 0; t < T; ++t)
-                            sums[half][t] = block(w, s, x[t], sums[half][t]);
+                            block<1>(unpacked, s, x + t, sums[half] + t);
                     }
                 }
                 x += job.xTokens;

@@ -25,39 +25,16 @@ struct TileJob {
     bool accumulate;
 };
 
-constexpr int kMaxTokens = 8;  // largest register tile any instruction set asks for
+constexpr int kMaxTokens = 16;  // largest register tile any instruction set asks for: a whole activation tile
 
 // Kernel::run<tokens>(job) for tokens of 1 … Kernel::kTokens.
-template <typename Kernel>
+template <typename Kernel, int kTokens = Kernel::kTokens>
 inline void runTokens(const TileJob& job, int tokens)
 {
-    static_assert(Kernel::kTokens <= kMaxTokens);
-    switch (tokens) {
-    case 1:
-        return Kernel::template run<1>(job);
-    case 2:
-        return Kernel::template run<2>(job);
-    case 3:
-        return Kernel::template run<3>(job);
-    case 4:
-        return Kernel::template run<4>(job);
-    case 5:
-        if constexpr (Kernel::kTokens >= 5)
-            return Kernel::template run<5>(job);
-        return;
-    case 6:
-        if constexpr (Kernel::kTokens >= 6)
-            return Kernel::template run<6>(job);
-        return;
-    case 7:
-        if constexpr (Kernel::kTokens >= 7)
-            return Kernel::template run<7>(job);
-        return;
-    case 8:
-        if constexpr (Kernel::kTokens >= 8)
-            return Kernel::template run<8>(job);
-        return;
-    }
+    if (tokens == kTokens)
+        Kernel::template run<kTokens>(job);
+    else if constexpr (kTokens > 1)
+        runTokens<Kernel, kTokens - 1>(job, tokens);
 }
 
 template <typename Kernel>
