@@ -5,6 +5,8 @@
 
 int main(int argc, char** argv)
 {
+    if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+        qputenv("QT_QPA_PLATFORM", "offscreen");  // CTest asks for the list of tests without our environment
     QApplication application(argc, argv);
     QStandardPaths::setTestModeEnabled(true);
     testing::InitGoogleTest(&argc, argv);

@@ -142,6 +142,11 @@ void ScopeCard::setTable(const QStringList& columns, std::vector<QStringList> ro
     m_model->set(columns, std::move(rows));
 }
 
+void ScopeCard::setLiveTable(const QStringList& columns, int rows, std::function<QString(int, int)> cell, bool extends)
+{
+    m_model->setLive(columns, rows, std::move(cell), extends);
+}
+
 void ScopeCard::showTable(bool table)
 {
     m_pages->setCurrentIndex(table ? 1 : 0);

@@ -8,6 +8,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <functional>
 #include <vector>
 
 class QAbstractTableModel;
@@ -33,6 +34,9 @@ public:
     void setSummary(const QString& summary);
     QString summary() const { return m_summary; }
     void setTable(const QStringList& columns, std::vector<QStringList> rows);
+    // A long one, see ScopeTableModel::setLive.
+    void setLiveTable(const QStringList& columns, int rows, std::function<QString(int row, int column)> cell,
+                      bool extends);
     void showTable(bool table);
     bool tableShown() const;
     QAbstractTableModel* tableModel() const;

@@ -25,7 +25,9 @@ constexpr double kGiga = 1e9;
 
 ScopeView::ScopeView(QWidget* parent)
     : QWidget(parent), m_ttftBars(new TtftBars), m_gapChart(new TimelineChart(&Palette::s1, false)), m_kvBar(new KvBar),
-      m_bandwidthChart(new TimelineChart(&Palette::s2, true))
+      m_bandwidthChart(new TimelineChart(&Palette::s2, true)),
+      m_tokens(std::make_shared<const std::vector<ScopeToken>>()),
+      m_gapTokens(std::make_shared<const std::vector<int>>())
 {
     m_ttftCard =
         new ScopeCard(tr("Time to first token"),
@@ -59,9 +61,9 @@ ScopeView::ScopeView(QWidget* parent)
     column->addStretch(1);
 
     connect(m_gapChart, &TimelineChart::pointHovered, this,
-            [this](int point) { hover(point < 0 ? -1 : m_gapTokens[static_cast<std::size_t>(point)]); });
+            [this](int point) { hover(point < 0 ? -1 : (*m_gapTokens)[static_cast<std::size_t>(point)]); });
     connect(m_bandwidthChart, &TimelineChart::pointHovered, this,
-            [this](int point) { hover(point < 0 ? -1 : m_gapTokens[static_cast<std::size_t>(point)]); });
+            [this](int point) { hover(point < 0 ? -1 : (*m_gapTokens)[static_cast<std::size_t>(point)]); });
     m_timer.setInterval(kRefreshMs);
     connect(&m_timer, &QTimer::timeout, this, &ScopeView::refreshIfShown);
     refresh();
@@ -110,29 +112,41 @@ void ScopeView::setAxis(Axis axis)
 
 double ScopeView::xOf(int token) const
 {
-    return m_axis == Axis::Tokens ? token + 1.0 : m_model.tokens()[static_cast<std::size_t>(token)].atMs / 1e3;
+    return m_axis == Axis::Tokens ? token + 1.0 : (*m_tokens)[static_cast<std::size_t>(token)].atMs / 1e3;
 }
 
 double ScopeView::axisEnd() const
 {
     if (m_axis == Axis::Time)
-        return niceCeiling(m_model.tokens().empty() ? 1.0 : m_model.tokens().back().atMs / 1e3);
-    const auto count = static_cast<double>(m_model.tokens().size());
+        return niceCeiling(m_tokens->empty() ? 1.0 : m_tokens->back().atMs / 1e3);
+    const auto count = static_cast<double>(m_tokens->size());
     return *std::lower_bound(std::begin(kTokenSteps), std::end(kTokenSteps) - 1, count);
 }
 
 void ScopeView::refresh()
 {
     m_shownRevision = m_model.revision();
-    m_gapTokens.clear();
-    for (int i = 0; i < static_cast<int>(m_model.tokens().size()); ++i)
-        if (m_model.tokens()[static_cast<std::size_t>(i)].gapMs)
-            m_gapTokens.push_back(i);
+    takeTokens();
     refreshTtft();
     refreshGaps();
     refreshKv();
     refreshBandwidth();
     updateMarkers();
+}
+
+void ScopeView::takeTokens()
+{
+    const std::vector<ScopeToken>& now = m_model.tokens();
+    const auto same = [](const ScopeToken& a, const ScopeToken& b) { return a.atMs == b.atMs && a.stepMs == b.stepMs; };
+    m_extends = !m_tokens->empty() && m_tokens->size() <= now.size() && same(m_tokens->front(), now.front()) &&
+                same(m_tokens->back(), now[m_tokens->size() - 1]);
+    std::vector<int> gaps;
+    gaps.reserve(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i)
+        if (now[i].gapMs)
+            gaps.push_back(static_cast<int>(i));
+    m_tokens = std::make_shared<const std::vector<ScopeToken>>(now);
+    m_gapTokens = std::make_shared<const std::vector<int>>(std::move(gaps));
 }
 
 void ScopeView::refreshTtft()
@@ -168,18 +182,30 @@ void ScopeView::refreshGaps()
     timeline.xEnd = axisEnd();
     timeline.xUnit = m_axis == Axis::Tokens ? QString() : tr("s");
     timeline.emptyText = tr("Every gap between two tokens stands here.");
-    std::vector<QStringList> rows;
-    for (int token : m_gapTokens) {
-        const ScopeToken& value = m_model.tokens()[static_cast<std::size_t>(token)];
-        timeline.points.push_back({xOf(token), *value.gapMs});
-        rows.push_back({wholeNumber(token + 1), QLocale().toString(value.atMs, 'f', 1),
-                        QLocale().toString(*value.gapMs, 'f', 2), QLocale().toString(value.stepMs, 'f', 2)});
-    }
+    timeline.points.reserve(m_gapTokens->size());
+    for (const int token : *m_gapTokens)
+        timeline.points.push_back({xOf(token), *(*m_tokens)[static_cast<std::size_t>(token)].gapMs});
     const auto p50 = m_model.gapPercentile(50), p95 = m_model.gapPercentile(95), p99 = m_model.gapPercentile(99);
     if (const auto p5 = m_model.gapPercentile(5); p5 && p95 && m_model.gapCount() >= 8)
         timeline.band = std::pair(*p5, *p95);
     m_gapChart->setData(std::move(timeline));
-    m_gapCard->setTable({tr("Token"), tr("At, ms"), tr("Gap, ms"), tr("Step, ms")}, std::move(rows));
+    m_gapCard->setLiveTable(
+        {tr("Token"), tr("At, ms"), tr("Gap, ms"), tr("Step, ms")}, static_cast<int>(m_gapTokens->size()),
+        [tokens = m_tokens, gaps = m_gapTokens](int row, int column) {
+            const int token = (*gaps)[static_cast<std::size_t>(row)];
+            const ScopeToken& value = (*tokens)[static_cast<std::size_t>(token)];
+            switch (column) {
+            case 0:
+                return wholeNumber(token + 1);
+            case 1:
+                return QLocale().toString(value.atMs, 'f', 1);
+            case 2:
+                return QLocale().toString(*value.gapMs, 'f', 2);
+            default:
+                return QLocale().toString(value.stepMs, 'f', 2);
+            }
+        },
+        m_extends);
     if (!p50) {
         m_gapCard->setValue({}, {});
         m_gapCard->setSubtitle(m_model.isLive() ? tr("waiting for the second token") : QString());
@@ -227,14 +253,9 @@ void ScopeView::refreshBandwidth()
     timeline.xEnd = axisEnd();
     timeline.xUnit = m_axis == Axis::Tokens ? tr("tokens") : tr("s");
     timeline.emptyText = tr("What each step reads and writes stands here.");
-    std::vector<QStringList> rows;
-    for (int token : m_gapTokens) {
-        const ScopeToken& value = m_model.tokens()[static_cast<std::size_t>(token)];
-        timeline.points.push_back({xOf(token), value.bytesPerSecond / kGiga});
-        rows.push_back({wholeNumber(token + 1), wholeNumber(static_cast<double>(value.bytes)),
-                        QLocale().toString(value.stepMs, 'f', 2),
-                        QLocale().toString(value.bytesPerSecond / kGiga, 'f', 2)});
-    }
+    timeline.points.reserve(m_gapTokens->size());
+    for (const int token : *m_gapTokens)
+        timeline.points.push_back({xOf(token), (*m_tokens)[static_cast<std::size_t>(token)].bytesPerSecond / kGiga});
     const auto& ceilings = m_model.ceilings();
     if (ceilings && ceilings->readBytesPerSecond > 0) {
         timeline.ceiling = ceilings->readBytesPerSecond / kGiga;
@@ -242,7 +263,23 @@ void ScopeView::refreshBandwidth()
     }
     const std::optional<double> ceiling = timeline.ceiling;
     m_bandwidthChart->setData(std::move(timeline));
-    m_bandwidthCard->setTable({tr("Token"), tr("Bytes"), tr("Step, ms"), tr("GB/s")}, std::move(rows));
+    m_bandwidthCard->setLiveTable(
+        {tr("Token"), tr("Bytes"), tr("Step, ms"), tr("GB/s")}, static_cast<int>(m_gapTokens->size()),
+        [tokens = m_tokens, gaps = m_gapTokens](int row, int column) {
+            const int token = (*gaps)[static_cast<std::size_t>(row)];
+            const ScopeToken& value = (*tokens)[static_cast<std::size_t>(token)];
+            switch (column) {
+            case 0:
+                return wholeNumber(token + 1);
+            case 1:
+                return wholeNumber(static_cast<double>(value.bytes));
+            case 2:
+                return QLocale().toString(value.stepMs, 'f', 2);
+            default:
+                return QLocale().toString(value.bytesPerSecond / kGiga, 'f', 2);
+            }
+        },
+        m_extends);
     const auto mean = m_model.meanBytesPerSecond();
     if (!mean) {
         m_bandwidthCard->setValue({}, {});
@@ -278,14 +315,14 @@ void ScopeView::markToken(int token)
 
 void ScopeView::updateMarkers()
 {
-    const auto found = std::lower_bound(m_gapTokens.begin(), m_gapTokens.end(), m_marked);
-    if (m_marked < 0 || found == m_gapTokens.end() || *found != m_marked) {
+    const auto found = std::lower_bound(m_gapTokens->begin(), m_gapTokens->end(), m_marked);
+    if (m_marked < 0 || found == m_gapTokens->end() || *found != m_marked) {
         m_gapChart->setMarker(-1);
         m_bandwidthChart->setMarker(-1);
         return;
     }
-    const int point = static_cast<int>(found - m_gapTokens.begin());
-    const ScopeToken& token = m_model.tokens()[static_cast<std::size_t>(m_marked)];
+    const int point = static_cast<int>(found - m_gapTokens->begin());
+    const ScopeToken& token = (*m_tokens)[static_cast<std::size_t>(m_marked)];
     QString text = m_tokenText ? m_tokenText(m_marked).simplified() : QString();
     text = text.isEmpty() ? QString() : tr(" “%1”").arg(text);
     QStringList what;

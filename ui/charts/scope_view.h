@@ -9,6 +9,8 @@
 #include <QWidget>
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 namespace tokenscope::ui {
 
@@ -49,6 +51,7 @@ protected:
 
 private:
     void refreshIfShown();
+    void takeTokens();
     void refreshGaps();
     void refreshBandwidth();
     void refreshTtft();
@@ -65,7 +68,11 @@ private:
     KvBar* m_kvBar;
     TimelineChart* m_bandwidthChart;
     ScopeCard *m_ttftCard, *m_gapCard, *m_kvCard, *m_bandwidthCard;
-    std::vector<int> m_gapTokens;  // token index of each point of the gap chart
+    // What the pictures and tables show: the model's tokens at the last refresh. Shared with the tables, which are read
+    // later; a copy, so that frozen charts and tables stay the same while the answer goes on.
+    std::shared_ptr<const std::vector<ScopeToken>> m_tokens;
+    std::shared_ptr<const std::vector<int>> m_gapTokens;  // token index of each point of the charts
+    bool m_extends = false;                               // the last refresh only added tokens
     QTimer m_timer;
     std::size_t m_shownRevision = 0;
     Axis m_axis = Axis::Tokens;
