@@ -8,6 +8,7 @@ namespace tokenscope::kernels {
 StepRunner::StepRunner(PackedModel model, StepScratch scratch, const MatmulKernels& matmul, const StepKernels& kernels,
                        ThreadPool& pool)
     : m_model(std::move(model)), m_scratch(std::move(scratch)), m_matmul(matmul), m_kernels(kernels), m_pool(pool),
+      m_sharing(pool.threads()),
       m_headsFillGroups(m_model.headDimK % kGroupRows == 0 && m_model.headDimV % kGroupRows == 0)
 {
     for (const PackedLayer& layer : m_model.layers)
@@ -154,8 +155,7 @@ bool StepRunner::runSmall(int thread)
         mergeAttention(attentionOf(layer), mine.rows, mine.attention);
         quantizeOwn(mine.rows, rows, m_model.attentionCols(), needsFloatActivations(layer.attnOutput.type),
                     mine.activations);
-        multiply(layer.attnOutput, shareOf(layer.attnOutput.groupCount(), thread, m_pool.threads()), x,
-                 m_scratch.projection, embedding);
+        multiplyShared(layer.attnOutput, x, m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
 
@@ -170,8 +170,7 @@ bool StepRunner::runSmall(int thread)
 
         quantizeOwn(m_scratch.feed, rows, m_model.feedForward, needsFloatActivations(layer.down.type),
                     mine.activations);
-        multiply(layer.down, shareOf(layer.down.groupCount(), thread, m_pool.threads()), x, m_scratch.projection,
-                 embedding);
+        multiplyShared(layer.down, x, m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
         postNorm = layer.postFfnNorm;
@@ -218,8 +217,8 @@ bool StepRunner::runLarge(int thread)
                       needsFloatActivations(layer.attnOutput.type), thread, [](int) {});
         if (!barrier())
             return false;
-        multiply(layer.attnOutput, shareOf(layer.attnOutput.groupCount(), thread, m_pool.threads()),
-                 shared(thread, rows, m_model.attentionCols()), m_scratch.projection, embedding);
+        multiplyShared(layer.attnOutput, shared(thread, rows, m_model.attentionCols()), m_scratch.projection, embedding,
+                       thread);
         if (!barrier())
             return false;
 
@@ -239,8 +238,7 @@ bool StepRunner::runLarge(int thread)
                       needsFloatActivations(layer.down.type), thread, [](int) {});
         if (!barrier())
             return false;
-        multiply(layer.down, shareOf(layer.down.groupCount(), thread, m_pool.threads()),
-                 shared(thread, rows, m_model.feedForward), m_scratch.projection, embedding);
+        multiplyShared(layer.down, shared(thread, rows, m_model.feedForward), m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
         postNorm = layer.postFfnNorm;

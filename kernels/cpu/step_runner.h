@@ -1,4 +1,4 @@
-// Runs steps on packed weights and a paged cache: the stages of every layer, split statically over a team of threads.
+// Runs steps on packed weights and a paged cache: the stages of every layer, shared between a team of threads.
 //
 // Up to kPrivateRows rows each thread keeps the residual stream for itself, norms and quantises it as often as there
 // are threads, and meets the others five times a layer: after q, k, v and their cache write; attention; its output;
@@ -12,6 +12,7 @@
 #include "kernels/cpu/step_kernels.h"
 #include "kernels/cpu/step_scratch.h"
 #include "kernels/cpu/thread_pool.h"
+#include "kernels/cpu/work_sharing.h"
 
 #include <atomic>
 #include <vector>
@@ -85,11 +86,14 @@ private:
         }
     }
     void quantizeRestShare(int rows, int thread);
-    void multiply(const PackedMatrix& weights, Share groups, const Inputs& x, float* out, int stride,
+    void multiply(const PackedMatrix& weights, Share groups, const Inputs& x, int block, float* out, int stride,
                   bool accumulate = false) const;
+    template <typename Multiply>
+    void shareGroups(int groups, const PackedMatrix& weights, const Inputs& x, int thread, Multiply multiply);
+    void multiplyShared(const PackedMatrix& weights, const Inputs& x, float* out, int stride, int thread);
     bool projectQkvByHead(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread);
     bool projectQkvByGroup(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread);
-    void projectValues(const PackedLayer& layer, Share groups, const Inputs& x, const Inputs& rest) const;
+    void projectValues(const PackedLayer& layer, Share groups, const Inputs& x, const Inputs& rest, int block) const;
     void finishHead(const PackedLayer& layer, int index, int row, int unit);
     void attend(int layer, const AttentionPlan& plan, int thread);
     void mergeAttention(const AttentionPlan& plan, float* rows, float* room) const;
@@ -116,6 +120,7 @@ private:
     const MatmulKernels& m_matmul;
     const StepKernels& m_kernels;
     ThreadPool& m_pool;
+    WorkSharing m_sharing;
     Arena m_logits;
     std::vector<int> m_windows;  // the distinct ones
     bool m_headsFillGroups;      // a head is a whole number of 16-row groups

@@ -8,6 +8,15 @@ namespace {
 
 // Weights that stay in the second-level cache while several blocks of activations pass.
 constexpr std::size_t kWeightChunkBytes = std::size_t{96} << 10;
+// The least weights that a thread takes at a time for one row of activations, some four microseconds' worth; with more
+// rows it is fewer, as time goes with both.
+constexpr std::size_t kSharedBytes = std::size_t{64} << 10;
+
+// Groups of 16 rows a thread takes at least when all rows are one block of activations.
+int sharedGroups(const PackedMatrix& weights, int rows)
+{
+    return std::max(1, static_cast<int>(kSharedBytes / weights.groupBytes * 4 / static_cast<std::size_t>(rows + 3)));
+}
 
 // Groups [begin, end) as a matrix of its own.
 PackedMatrix groupsOf(const PackedMatrix& weights, int begin, int end)
@@ -103,58 +112,80 @@ void StepRunner::quantizeRestShare(int rows, int thread)
     });
 }
 
-void StepRunner::multiply(const PackedMatrix& weights, Share groups, const Inputs& x, float* out, int stride,
+// Products of the groups of `weights`, or of what `parts` lists, with all of x. A unit of work is a chunk of groups
+// times a block of x; the blocks of a chunk follow each other, so that its weights stay in the cache.
+template <typename Multiply>
+void StepRunner::shareGroups(int groups, const PackedMatrix& weights, const Inputs& x, int thread, Multiply multiply)
+{
+    if (x.count == 1) {
+        m_sharing.run(thread, groups, sharedGroups(weights, x.blocks[0].rows),
+                      [&](int begin, int end) { multiply(Share{begin, end}, 0); });
+        return;
+    }
+    const int step = std::max(1, static_cast<int>(kWeightChunkBytes / weights.groupBytes));
+    m_sharing.runEach(thread, (groups + step - 1) / step * x.count, [&](int unit) {
+        const int begin = unit / x.count * step;
+        multiply(Share{begin, std::min(groups, begin + step)}, unit % x.count);
+    });
+}
+
+void StepRunner::multiplyShared(const PackedMatrix& weights, const Inputs& x, float* out, int stride, int thread)
+{
+    shareGroups(weights.groupCount(), weights, x, thread,
+                [&](Share groups, int block) { multiply(weights, groups, x, block, out, stride); });
+}
+
+// One block of x; out is where its product with block 0 begins.
+void StepRunner::multiply(const PackedMatrix& weights, Share groups, const Inputs& x, int block, float* out, int stride,
                           bool accumulate) const
 {
-    if (groups.begin >= groups.end)
-        return;
-    const int step = x.count == 1 ? groups.end - groups.begin
-                                  : std::max(1, static_cast<int>(kWeightChunkBytes / weights.groupBytes));
-    for (int begin = groups.begin; begin < groups.end; begin += step)
-        for (int block = 0; block < x.count; ++block)
-            m_matmul.matmul(weights, begin, std::min(groups.end, begin + step), x.blocks[block],
-                            out + static_cast<std::ptrdiff_t>(block) * x.blockRows * stride, stride, accumulate);
+    if (groups.begin < groups.end)
+        m_matmul.matmul(weights, groups.begin, groups.end, x.blocks[block],
+                        out + static_cast<std::ptrdiff_t>(block) * x.blockRows * stride, stride, accumulate);
 }
 
 // Values get the rest of their activations as well, 16 bits in all: a value's error enters the residual stream as it
 // is, and every later token reads those of the first ones. Measured on smollm2 (915 logits against exact ones): mean
 // difference 0.184 → 0.146, largest 1.42 → 0.65, for a thirtieth of a layer's products. The same for queries: 0.165
 // alone, for keys 0.181: not worth theirs.
-void StepRunner::projectValues(const PackedLayer& layer, Share groups, const Inputs& x, const Inputs& rest) const
+void StepRunner::projectValues(const PackedLayer& layer, Share groups, const Inputs& x, const Inputs& rest,
+                               int block) const
 {
     float* out = m_scratch.qkv + m_model.queryCols() + m_model.keyCols();
-    multiply(layer.v, groups, x, out, m_model.qkvCols());
+    multiply(layer.v, groups, x, block, out, m_model.qkvCols());
     if (!needsFloatActivations(layer.v.type))
-        multiply(layer.v, groups, rest, out, m_model.qkvCols(), true);
+        multiply(layer.v, groups, rest, block, out, m_model.qkvCols(), true);
 }
 
-// Units are q heads, then k heads, then v heads, so that the thread that computed a head can finish it.
+// Units are q heads, then k heads, then v heads, so that the thread that computed a head can finish it. One block of x.
 bool StepRunner::projectQkvByHead(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread)
 {
     const int heads = m_model.heads, kvHeads = m_model.kvHeads;
-    const Share units = shareOf(heads + 2 * kvHeads, thread, m_pool.threads());
     const int keyGroups = m_model.headDimK / kGroupRows, valueGroups = m_model.headDimV / kGroupRows;
-    const auto part = [&](const PackedMatrix& weights, int firstUnit, int count, int groupsPerUnit, float* out) {
-        const Share mine = intersect(units, firstUnit, firstUnit + count);
-        multiply(weights, {mine.begin * groupsPerUnit, mine.end * groupsPerUnit}, x, out, m_model.qkvCols());
-    };
-    part(layer.q, 0, heads, keyGroups, m_scratch.qkv);
-    part(layer.k, heads, kvHeads, keyGroups, m_scratch.qkv + m_model.queryCols());
-    const Share values = intersect(units, heads + kvHeads, heads + 2 * kvHeads);
-    projectValues(layer, {values.begin * valueGroups, values.end * valueGroups}, x, rest);
-    for (int row = 0; row < m_piece.rows; ++row)
-        for (int unit = units.begin; unit < units.end; ++unit)
+    m_sharing.runEach(thread, heads + 2 * kvHeads, [&](int unit) {
+        const int kvHead = (unit - heads) % kvHeads;
+        if (unit < heads)
+            multiply(layer.q, {unit * keyGroups, (unit + 1) * keyGroups}, x, 0, m_scratch.qkv, m_model.qkvCols());
+        else if (unit < heads + kvHeads)
+            multiply(layer.k, {kvHead * keyGroups, (kvHead + 1) * keyGroups}, x, 0, m_scratch.qkv + m_model.queryCols(),
+                     m_model.qkvCols());
+        else
+            projectValues(layer, {kvHead * valueGroups, (kvHead + 1) * valueGroups}, x, rest, 0);
+        for (int row = 0; row < m_piece.rows; ++row)
             finishHead(layer, index, row, unit);
+    });
     return barrier();
 }
 
 bool StepRunner::projectQkvByGroup(const PackedLayer& layer, int index, const Inputs& x, const Inputs& rest, int thread)
 {
     const int q = layer.q.groupCount(), k = layer.k.groupCount(), v = layer.v.groupCount();
-    const Share groups = shareOf(q + k + v, thread, m_pool.threads());
-    multiply(layer.q, intersect(groups, 0, q), x, m_scratch.qkv, m_model.qkvCols());
-    multiply(layer.k, intersect(groups, q, q + k), x, m_scratch.qkv + m_model.queryCols(), m_model.qkvCols());
-    projectValues(layer, intersect(groups, q + k, q + k + v), x, rest);
+    shareGroups(q + k + v, layer.q, x, thread, [&](Share groups, int block) {
+        multiply(layer.q, intersect(groups, 0, q), x, block, m_scratch.qkv, m_model.qkvCols());
+        multiply(layer.k, intersect(groups, q, q + k), x, block, m_scratch.qkv + m_model.queryCols(),
+                 m_model.qkvCols());
+        projectValues(layer, intersect(groups, q + k, q + k + v), x, rest, block);
+    });
     if (!barrier())
         return false;
     const int units = m_model.heads + 2 * m_model.kvHeads;
@@ -208,8 +239,7 @@ void StepRunner::attend(int layerIndex, const AttentionPlan& plan, int thread)
     tile.scale = m_model.attentionScale;
     tile.softcap = m_model.attentionSoftcap;
     tile.scratch = m_scratch.threads[static_cast<std::size_t>(thread)].attention;
-    const std::size_t t = static_cast<std::size_t>(thread);
-    for (int i = plan.threadBegin[t]; i < plan.threadBegin[t + 1]; ++i) {
+    m_sharing.runEach(thread, plan.threadBegin, [&](int i) {
         const AttentionItem& item = plan.items[static_cast<std::size_t>(i)];
         tile.keys = m_cache->tile(layerIndex, item.kvHead);
         tile.blockTable = m_piece.spans[static_cast<std::size_t>(item.span)].blockTable;
@@ -229,7 +259,7 @@ void StepRunner::attend(int layerIndex, const AttentionPlan& plan, int thread)
             m_kernels.attendPiece(tile, item.piece,
                                   m_scratch.partials +
                                       static_cast<std::ptrdiff_t>(item.partialSlot) * partialFloats(m_model.headDimV));
-    }
+    });
 }
 
 void StepRunner::mergeAttention(const AttentionPlan& plan, float* rows, float* room) const
@@ -249,21 +279,20 @@ void StepRunner::gateAndUp(const PackedLayer& layer, const Inputs& x, int thread
 {
     constexpr int kGroups = kGateColumns / kGroupRows;
     float* up = m_scratch.threads[static_cast<std::size_t>(thread)].up;
-    const Share groups = shareOf(layer.gate.groupCount(), thread, m_pool.threads());
-    for (int begin = groups.begin; begin < groups.end; begin += kGroups) {
-        const int end = std::min(groups.end, begin + kGroups);
+    const int groups = layer.gate.groupCount();
+
+    m_sharing.runEach(thread, (groups + kGroups - 1) / kGroups * x.count, [&](int unit) {
+        const int begin = unit / x.count * kGroups, end = std::min(groups, begin + kGroups), block = unit % x.count;
         const PackedMatrix upPart = groupsOf(layer.up, begin, end);
-        for (int block = 0; block < x.count; ++block) {
-            const Activations& input = x.blocks[block];
-            float* gate = m_scratch.feed + static_cast<std::ptrdiff_t>(block) * x.blockRows * m_model.feedForward;
-            m_matmul.matmul(layer.gate, begin, end, input, gate, m_model.feedForward, false);
-            m_matmul.matmul(upPart, 0, end - begin, input, up, kGateColumns, false);
-            for (int row = 0; row < input.rows; ++row)
-                m_kernels.gate(m_model.activation,
-                               gate + static_cast<std::ptrdiff_t>(row) * m_model.feedForward + begin * kGroupRows,
-                               up + row * kGateColumns, upPart.rows);
-        }
-    }
+        const Activations& input = x.blocks[block];
+        float* gate = m_scratch.feed + static_cast<std::ptrdiff_t>(block) * x.blockRows * m_model.feedForward;
+        m_matmul.matmul(layer.gate, begin, end, input, gate, m_model.feedForward, false);
+        m_matmul.matmul(upPart, 0, end - begin, input, up, kGateColumns, false);
+        for (int row = 0; row < input.rows; ++row)
+            m_kernels.gate(m_model.activation,
+                           gate + static_cast<std::ptrdiff_t>(row) * m_model.feedForward + begin * kGroupRows,
+                           up + row * kGateColumns, upPart.rows);
+    });
 }
 
 // Norms and quantises the wanted rows of at most kPrivateRows for this thread alone.
@@ -283,19 +312,19 @@ void StepRunner::finalRowsOwn(const float* hidden, const float* postNorm, Thread
 void StepRunner::computeLogits(const Inputs& x, int thread)
 {
     const PackedMatrix& head = m_model.head;
-    const Share groups = shareOf(head.groupCount(), thread, m_pool.threads());
-    if (groups.begin >= groups.end)
-        return;
-    multiply(head, groups, x, m_piece.logits, m_model.vocabulary);
-    const int first = groups.begin * kGroupRows;
-    const int count = std::min(groups.end * kGroupRows, m_model.vocabulary) - first;
-    for (std::size_t i = 0; i < m_piece.logitRows.size(); ++i) {
-        float* logits = m_piece.logits + i * static_cast<std::size_t>(m_model.vocabulary) + first;
-        if (!m_kernels.allFinite(logits, count))
-            m_badLogitRow.store(static_cast<int>(i), std::memory_order_relaxed);
-        if (m_model.finalSoftcap > 0.0f)
-            m_kernels.softcap(logits, m_model.finalSoftcap, count);
-    }
+    shareGroups(head.groupCount(), head, x, thread, [&](Share groups, int block) {
+        multiply(head, groups, x, block, m_piece.logits, m_model.vocabulary);
+        const int first = groups.begin * kGroupRows;
+        const int count = std::min(groups.end * kGroupRows, m_model.vocabulary) - first;
+        for (int row = 0; row < x.blocks[block].rows; ++row) {
+            const int i = block * x.blockRows + row;
+            float* logits = m_piece.logits + static_cast<std::ptrdiff_t>(i) * m_model.vocabulary + first;
+            if (!m_kernels.allFinite(logits, count))
+                m_badLogitRow.store(i, std::memory_order_relaxed);
+            if (m_model.finalSoftcap > 0.0f)
+                m_kernels.softcap(logits, m_model.finalSoftcap, count);
+        }
+    });
 }
 
 }  // namespace tokenscope::kernels
