@@ -318,9 +318,13 @@ void merge(float* running, const float* partial, int headDim)
 
 void finish(const float* running, int headDim, float* out)
 {
-    const float inverse = 1.0f / running[1];
-    for (int i = 0; i < headDim; ++i)
-        out[i] = running[kPartialHeader + i] * inverse;
+    const Reg inverse = Vec::all(1.0f / running[1]);
+    const float* o = running + kPartialHeader;
+    int i = 0;
+    for (; i + Vec::kLanes <= headDim; i += Vec::kLanes)
+        Vec::store(out + i, Vec::mul(Vec::load(o + i), inverse));
+    if (i < headDim)
+        storePart(out + i, Vec::mul(loadPart(o + i, headDim - i), inverse), headDim - i);
 }
 
 void attendPiece(const AttentionTile& tile, int index, float* partials)

@@ -272,8 +272,7 @@ struct Float {
 
 const MatmulKernels& avx512MatmulKernels()
 {
-    // A processor with AVX-512 has AVX2; quantising is not worth a third version.
-    static constexpr MatmulKernels kKernels{&quantizeAvx2, &multiplyAny<Quant, Float>, &unpackRowScalar};
+    static constexpr MatmulKernels kKernels{&quantizeAvx512, &multiplyAny<Quant, Float>, &unpackRowScalar};
     return kKernels;
 }
 

@@ -13,5 +13,7 @@ const MatmulKernels& avx512MatmulKernels();  // only where availableIsas() has A
 void unpackRowScalar(const PackedMatrix& weights, int row, float* out);
 void quantizeAvx2(const float* x, std::ptrdiff_t xStride, int rowBegin, int rowEnd, bool forFloatWeights,
                   Activations& activations);
+void quantizeAvx512(const float* x, std::ptrdiff_t xStride, int rowBegin, int rowEnd, bool forFloatWeights,
+                    Activations& activations);
 
 }  // namespace tokenscope::kernels

@@ -1,4 +1,4 @@
-// Quantising with AVX2; the plain twin in matmul_scalar.cpp states the rules. The AVX-512 table uses it too.
+// Quantising with AVX2; the plain twin in matmul_scalar.cpp states the rules.
 #if defined(__x86_64__)
 
 #include "kernels/cpu/matmul_dispatch.h"

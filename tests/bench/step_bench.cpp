@@ -1,7 +1,7 @@
 // Milliseconds a step of a published model takes, by instruction set and rows; the least of the repetitions counts on a
 // machine shared with others.
 //
-//   step_bench MODEL.gguf [THREADS] [REPETITIONS] [ISA]
+//   step_bench MODEL.gguf [THREADS] [REPETITIONS] [ISA] [PART OF A STEP'S NAME]
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/model.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -52,7 +52,7 @@ double leastMilliseconds(DeviceModel& device, const StepPlan& plan, int repetiti
     return least;
 }
 
-int run(const char* path, int threads, int repetitions, std::string_view onlyIsa)
+int run(const char* path, int threads, int repetitions, std::string_view onlyIsa, std::string_view onlyStep)
 {
     const auto file = GgufFile::open(path);
     if (!file) {
@@ -82,6 +82,8 @@ int run(const char* path, int threads, int repetitions, std::string_view onlyIsa
         std::printf("%s: loaded in %.0f ms\n", (*backend)->description().c_str(),
                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
         const auto report = [&](const char* what, Kind kind, int rows, int past, int times) {
+            if (std::string_view(what).find(onlyStep) == std::string_view::npos)
+                return;
             const double ms = leastMilliseconds(**device, makePlan(kind, rows, past, program->vocabulary), times);
             std::printf("  %-28s %8.2f ms a step, %7.1f tokens/s\n", what, ms, rows / ms * 1e3);
             std::fflush(stdout);
@@ -103,10 +105,11 @@ int run(const char* path, int threads, int repetitions, std::string_view onlyIsa
 int main(int argc, char** argv)
 {
     if (argc < 2) {
-        std::fprintf(stderr, "usage: step_bench MODEL.gguf [THREADS] [REPETITIONS] [ISA]\n");
+        std::fprintf(stderr, "usage: step_bench MODEL.gguf [THREADS] [REPETITIONS] [ISA] [STEP]\n");
         return 1;
     }
     const int threads = argc > 2 ? std::atoi(argv[2]) : tokenscope::kernels::physicalCores();
     const int repetitions = argc > 3 ? std::atoi(argv[3]) : 50;
-    return tokenscope::kernels::run(argv[1], threads, std::max(repetitions, 1), argc > 4 ? argv[4] : "");
+    return tokenscope::kernels::run(argv[1], threads, std::max(repetitions, 1), argc > 4 ? argv[4] : "",
+                                    argc > 5 ? argv[5] : "");
 }
