@@ -124,9 +124,11 @@ TEST_F(WindowTest, ADeletedChatComesBackWithUndo)
 TEST_F(WindowTest, AModelThatCannotBeLoadedSaysWhy)
 {
     engine.failLoads = true;
+    window.show();
     model.load(QStringLiteral("broken.gguf"));
     ASSERT_TRUE(QTest::qWaitFor([this] { return !model.loading(); }));
-    EXPECT_TRUE(window.chatPage().notice().text().contains(QStringLiteral("not a GGUF file")));
+    EXPECT_TRUE(window.notice().isVisible()) << "on the page that is shown";
+    EXPECT_TRUE(window.notice().text().contains(QStringLiteral("not a GGUF file")));
     EXPECT_FALSE(model.loaded().has_value());
 }
 
@@ -142,7 +144,9 @@ TEST_F(WindowTest, ALoadThatNeverEndedIsNotRepeatedByItself)
     MainWindow other({theme, preferences, settings, second, session, bridge, folder.path(), folder.path(), QString()});
     other.loadAtStart();
     EXPECT_FALSE(second.loading());
-    EXPECT_TRUE(other.chatPage().notice().text().contains(QStringLiteral("crashed.gguf")));
+    other.show();
+    EXPECT_TRUE(other.notice().isVisible());
+    EXPECT_TRUE(other.notice().text().contains(QStringLiteral("crashed.gguf")));
 }
 
 TEST_F(WindowTest, ALoadInProgressLeavesAMarkerAndItsEndTakesItAway)

@@ -13,10 +13,12 @@ inline QString wholeNumber(double value)
     return QLocale().toString(static_cast<qlonglong>(std::llround(value)));
 }
 
-// Three figures: 0.42, 6.6, 110, 1,240.
+// Three figures: 0.42, 6.6, 110, 1,240; nothing is 0.
 inline QString shortNumber(double value)
 {
     const double size = std::abs(value);
+    if (size == 0.0)
+        return QStringLiteral("0");
     if (size >= 99.95)
         return wholeNumber(value);
     return QLocale().toString(value, 'f', size < 1.0 ? 2 : 1);

@@ -17,6 +17,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace tokenscope::ui {
 
 // Title and subtitle on the left, number and unit on the right. Painted, so that digits have fixed places and nothing
@@ -28,7 +30,8 @@ public:
         setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     }
 
-    QString subtitle, value, unit;
+    QStringList subtitles;
+    QString value, unit;
 
     QSize sizeHint() const override { return {120, scaled(26)}; }
     QSize minimumSizeHint() const override { return {80, scaled(26)}; }
@@ -57,10 +60,15 @@ protected:
         painter.setPen(colors.text);
         painter.drawText(QPointF(0, baseline), m_title);
         const double left = QFontMetricsF(strong).horizontalAdvance(m_title) + kSpace2;
+        if (subtitles.isEmpty())
+            return;
+        const QFontMetricsF metrics(small);
+        const double room = std::max(0.0, right - left);
+        auto shown = std::find_if(subtitles.cbegin(), subtitles.cend() - 1,
+                                  [&](const QString& text) { return metrics.horizontalAdvance(text) <= room; });
         painter.setFont(small);
         painter.setPen(colors.dim);
-        painter.drawText(QPointF(left, baseline),
-                         QFontMetricsF(small).elidedText(subtitle, Qt::ElideRight, std::max(0.0, right - left)));
+        painter.drawText(QPointF(left, baseline), metrics.elidedText(*shown, Qt::ElideRight, room));
     }
 
 private:
@@ -110,11 +118,11 @@ ScopeCard::ScopeCard(const QString& title, const QString& definition, QWidget* p
     setSizePolicy(QSizePolicy::Preferred, picture->sizePolicy().verticalPolicy());
 }
 
-void ScopeCard::setSubtitle(const QString& subtitle)
+void ScopeCard::setSubtitle(const QStringList& longestFirst)
 {
-    if (m_header->subtitle == subtitle)
+    if (m_header->subtitles == longestFirst)
         return;
-    m_header->subtitle = subtitle;
+    m_header->subtitles = longestFirst;
     m_header->update();
 }
 

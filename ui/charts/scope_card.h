@@ -28,7 +28,8 @@ public:
     // `definition` is shown when the mouse rests on the title or the number.
     ScopeCard(const QString& title, const QString& definition, QWidget* picture, QWidget* parent = nullptr);
 
-    void setSubtitle(const QString& subtitle);
+    // The first of these that fits is shown, the last one cut if need be.
+    void setSubtitle(const QStringList& longestFirst);
     void setValue(const QString& value, const QString& unit);  // "" = no number yet
     // One or two sentences with the current numbers; told to screen readers at most once a second by the caller.
     void setSummary(const QString& summary);

@@ -153,7 +153,7 @@ void ScopeView::refreshTtft()
 {
     const auto& splits = m_model.splits();
     m_ttftBars->setSplits(splits);
-    m_ttftCard->setSubtitle(tr("by phase"));
+    m_ttftCard->setSubtitle({tr("by phase")});
     const auto text = [](std::optional<double> ms) { return ms ? shortNumber(*ms) : QStringLiteral("–"); };
     std::vector<QStringList> rows;
     for (std::size_t i = 0; i < splits.size(); ++i)
@@ -208,15 +208,15 @@ void ScopeView::refreshGaps()
         m_extends);
     if (!p50) {
         m_gapCard->setValue({}, {});
-        m_gapCard->setSubtitle(m_model.isLive() ? tr("waiting for the second token") : QString());
+        m_gapCard->setSubtitle(m_model.isLive() ? QStringList(tr("waiting for the second token")) : QStringList());
         m_gapCard->setSummary(tr("There are no gaps yet: a gap needs two tokens."));
         return;
     }
     const int n = m_model.gapCount();
     m_gapCard->setValue(shortNumber(*p50), tr("ms p50"));
-    m_gapCard->setSubtitle(
-        tr("p95 %1 · p99 %2%3 · n %4")
-            .arg(shortNumber(*p95), shortNumber(*p99), n < 100 ? tr(" (few)") : QString(), wholeNumber(n)));
+    const QString most = tr("p95 %1 · p99 %2").arg(shortNumber(*p95), shortNumber(*p99));
+    const QString few = n < 100 ? most + tr(" (few)") : most;
+    m_gapCard->setSubtitle({few + tr(" · n %1").arg(wholeNumber(n)), few, most});
     m_gapCard->setSummary(tr("Half of %1 gaps are below %2 milliseconds, 95 of 100 below %3, 99 of 100 below %4.")
                               .arg(wholeNumber(n), shortNumber(*p50), shortNumber(*p95), shortNumber(*p99)));
 }
@@ -239,10 +239,11 @@ void ScopeView::refreshKv()
         m_kvCard->setSummary(kvForecast(kv));
         return;
     }
-    m_kvCard->setSubtitle(tr("%1 of %2 · %3 of %4 blocks")
+    const QString bytes = tr("%1 of %2")
                               .arg(decimalBytesText(static_cast<double>(kv.usedBytes)),
-                                   decimalBytesText(static_cast<double>(kv.totalBytes)), wholeNumber(kv.usedBlocks),
-                                   wholeNumber(kv.totalBlocks)));
+                                   decimalBytesText(static_cast<double>(kv.totalBytes)));
+    m_kvCard->setSubtitle(
+        {bytes + tr(" · %1 of %2 blocks").arg(wholeNumber(kv.usedBlocks), wholeNumber(kv.totalBlocks)), bytes});
     m_kvCard->setValue(shortNumber(100.0 * kv.usedBlocks / kv.totalBlocks), QStringLiteral("%"));
     m_kvCard->setSummary(kvForecast(kv));
 }
@@ -280,17 +281,19 @@ void ScopeView::refreshBandwidth()
             }
         },
         m_extends);
+    const QStringList unknown{tr("CPU · ceiling not measured yet"), tr("CPU · no ceiling yet")};
     const auto mean = m_model.meanBytesPerSecond();
     if (!mean) {
         m_bandwidthCard->setValue({}, {});
-        m_bandwidthCard->setSubtitle(ceiling ? tr("CPU") : tr("CPU · ceiling not measured yet"));
+        m_bandwidthCard->setSubtitle(ceiling ? QStringList(tr("CPU")) : unknown);
         m_bandwidthCard->setSummary(tr("No step has been measured yet."));
         return;
     }
     m_bandwidthCard->setValue(shortNumber(*mean / kGiga), tr("GB/s"));
     const QString share = ceiling ? shortNumber(100.0 * *mean / kGiga / *ceiling) : QString();
-    m_bandwidthCard->setSubtitle(ceiling ? tr("CPU · %1 % of the ceiling").arg(share)
-                                         : tr("CPU · ceiling not measured yet"));
+    m_bandwidthCard->setSubtitle(
+        ceiling ? QStringList{tr("CPU · %1 % of the ceiling").arg(share), tr("CPU · %1 % of ceiling").arg(share)}
+                : unknown);
     m_bandwidthCard->setSummary(
         ceiling ? tr("The steps moved %1 gigabytes a second, %2 per cent of the measured %3.")
                       .arg(shortNumber(*mean / kGiga), share, shortNumber(*ceiling))

@@ -76,6 +76,7 @@ TimelineChart::TimelineChart(ColorRole lineRole, bool filled, QWidget* parent)
     setAttribute(Qt::WA_TranslucentBackground);
     viewport()->setAutoFillBackground(false);
     setRenderHint(QPainter::Antialiasing);
+    setAcceptDrops(false);  // a graphics view takes every drop and does nothing with it
     setMouseTracking(true);
     setFocusPolicy(Qt::TabFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

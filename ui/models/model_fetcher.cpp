@@ -105,7 +105,13 @@ void ModelFetcher::ended(int exitCode, QProcess::ExitStatus status)
         emit finished();
     } else {
         // The script's last line is the sentence that says why.
-        const QString said = QString::fromUtf8(m_errors).trimmed().section(u'\n', -1);
+        QString said = QString::fromUtf8(m_errors).trimmed().section(u'\n', -1);
+        // What belongs to a terminal: its name, and what stands further up there.
+        if (said.startsWith(QLatin1String("fetch-model: ")))
+            said.remove(0, 13);
+        said.remove(QLatin1String(" (see above)"));
+        if (!said.isEmpty())
+            said[0] = said[0].toUpper();
         emit failed(said.isEmpty() ? tr("The starter model could not be fetched.") : said);
     }
 }

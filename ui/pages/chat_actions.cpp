@@ -41,14 +41,18 @@ qint64 ChatPage::messageFor(MessageAction action) const
 {
     const TranscriptModel& model = m_session.transcriptModel();
     const bool wantsUser = action == MessageAction::Edit;
-    const bool any = action == MessageAction::Copy || action == MessageAction::NextSibling ||
-                     action == MessageAction::PreviousSibling;
+    const bool sibling = action == MessageAction::NextSibling || action == MessageAction::PreviousSibling;
+    const auto fits = [&](const TranscriptItem& item, bool current) {
+        if (sibling)
+            return item.siblingCount > 1;
+        return (current && action == MessageAction::Copy) || item.fromUser == wantsUser;
+    };
     if (m_transcript->hasFocus())
         if (const std::optional<int> row = model.rowOf(m_transcript->currentMessage()))
-            if (any || model.item(*row).fromUser == wantsUser)
+            if (fits(model.item(*row), true))
                 return model.item(*row).id;
     for (int row = model.rowCount() - 1; row >= 0; --row)
-        if (model.item(row).fromUser == wantsUser)
+        if (fits(model.item(row), false))
             return model.item(row).id;
     return 0;
 }

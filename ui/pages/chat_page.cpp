@@ -27,7 +27,7 @@ constexpr int kScopeWidth = 412;
 constexpr int kSmallestScope = 330;
 constexpr int kSmallestScopeHeight = 600;
 constexpr int kSmallestMiddle = 420;  // below it lines break too often: the scope becomes a tab
-constexpr int kUndoMs = 12'000;
+constexpr int kUndoMs = 30'000;
 
 // Keeps what is in it as wide as the text above it, and in the middle.
 class Centred : public QWidget {
@@ -137,6 +137,7 @@ void ChatPage::connectParts()
     connect(m_composer, &Composer::stopRequested, &m_session, &ChatSession::stop);
     connect(m_composer, &Composer::editLastRequested, this, &ChatPage::editLast);
     connect(m_composer, &Composer::systemPromptRequested, this, &ChatPage::editSystemPrompt);
+    connect(m_composer, &Composer::filesGiven, this, &ChatPage::filesGiven);
     connect(m_composer, &Composer::problem, this,
             [this](const QString& text) { m_notice->show(NoticeBar::Kind::Warning, text); });
     connect(m_transcript, &TranscriptView::actionRequested, this, &ChatPage::act);

@@ -61,6 +61,7 @@ public:
     void sendPrompt(const QString& text);  // as if it had been typed and sent
 
 signals:
+    void filesGiven(const QStringList& paths);
     void listChanged();  // the number of conversations may be another
 
 protected:

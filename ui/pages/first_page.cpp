@@ -4,6 +4,7 @@
 #include "ui/theme/fonts.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/notice_bar.h"
 #include "ui/widgets/painting.h"
 #include "ui/widgets/pill_button.h"
 #include "ui/widgets/progress_line.h"
@@ -56,8 +57,9 @@ QString sizeText(const ModelInfo& info)
 }  // namespace
 
 FirstPage::FirstPage(std::filesystem::path modelsFolder, AppSettings& settings, Preferences& preferences,
-                     QWidget* parent)
-    : QScrollArea(parent), m_modelsFolder(std::move(modelsFolder)), m_settings(settings), m_preferences(preferences)
+                     QWidget* parent, const QString& fetchScript)
+    : QScrollArea(parent), m_modelsFolder(std::move(modelsFolder)), m_settings(settings), m_preferences(preferences),
+      m_fetcher(fetchScript)
 {
     setFrameShape(QFrame::NoFrame);
     setWidgetResizable(true);
@@ -82,6 +84,8 @@ FirstPage::FirstPage(std::filesystem::path modelsFolder, AppSettings& settings, 
     right->setMaximumWidth(scaled(440));
     row->addWidget(right, 3, Qt::AlignVCenter);
     row->addStretch(1);
+    m_notice = new NoticeBar(page);
+    column->addWidget(m_notice);
     column->addStretch(2);
     column->addLayout(row);
     column->addStretch(3);
@@ -173,13 +177,13 @@ Card* FirstPage::makeStarter()
     m_progress = new ProgressLine(m_progressRow);
     m_progress->setAccessibleName(tr("Progress of the download"));
     m_progressText = new TextLabel(QString(), FontRole::Body, &Palette::dim, m_progressRow);
-    auto* cancel = new PillButton(PillButton::Kind::Secondary, tr("Cancel"), m_progressRow);
-    cancel->setAccessibleName(tr("Cancel the download"));
+    m_cancel = new PillButton(PillButton::Kind::Secondary, tr("Cancel"), m_progressRow);
+    m_cancel->setAccessibleName(tr("Cancel the download"));
     progress->addWidget(m_progress, 0, 0, 1, 2);
     progress->addWidget(m_progressText, 1, 0);
-    progress->addWidget(cancel, 1, 1, Qt::AlignRight);
+    progress->addWidget(m_cancel, 1, 1, Qt::AlignRight);
     column->addWidget(m_progressRow);
-    connect(cancel, &QPushButton::clicked, &m_fetcher, &ModelFetcher::cancel);
+    connect(m_cancel, &QPushButton::clicked, &m_fetcher, &ModelFetcher::cancel);
     connect(m_get, &QPushButton::clicked, this, [this] {
         m_getHint->setColor(&Palette::dim);
         m_getHint->setText(tr("one download, its hash is checked"));
@@ -191,10 +195,19 @@ Card* FirstPage::makeStarter()
 void FirstPage::showFetch()
 {
     const bool running = m_fetcher.running();
-    m_get->setEnabled(!running);
-    m_progressRow->setVisible(running);
-    if (!running)
+    // The focus moves to the button that can be pressed next, before the other one loses it to a stranger.
+    const bool focused = m_get->hasFocus() || m_cancel->hasFocus();
+    if (!running) {
+        m_get->setEnabled(true);
+        if (focused)
+            m_get->setFocus(Qt::OtherFocusReason);
+        m_progressRow->hide();
         return;
+    }
+    m_progressRow->show();
+    if (m_get->hasFocus())
+        m_cancel->setFocus(Qt::OtherFocusReason);
+    m_get->setEnabled(false);
     const qint64 done = m_fetcher.done(), total = m_fetcher.total();
     m_progress->setShare(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0);
     QString text =

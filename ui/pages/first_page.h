@@ -16,6 +16,7 @@ class QVBoxLayout;
 namespace tokenscope::ui {
 
 class Card;
+class NoticeBar;
 class PillButton;
 class ProgressLine;
 class TextLabel;
@@ -30,13 +31,15 @@ class FirstPage : public QScrollArea {
     Q_OBJECT
 
 public:
-    // `modelsFolder` is where the starter model goes; it and the folders of the preferences are searched.
+    // `modelsFolder` is where the starter model goes; it and the folders of the preferences are searched. `fetchScript`
+    // as in ModelFetcher.
     FirstPage(std::filesystem::path modelsFolder, AppSettings& settings, Preferences& preferences,
-              QWidget* parent = nullptr);
+              QWidget* parent = nullptr, const QString& fetchScript = {});
 
     void rescan();
     void setFound(std::vector<FoundModel> found);
     void setDropHighlighted(bool highlighted);
+    NoticeBar& notice() { return *m_notice; }
     ModelFetcher& fetcher() { return m_fetcher; }
 
 signals:
@@ -60,6 +63,8 @@ private:
     Card* m_foundCard = nullptr;
     QVBoxLayout* m_foundRows = nullptr;
     PillButton* m_get = nullptr;
+    PillButton* m_cancel = nullptr;
+    NoticeBar* m_notice = nullptr;
     TextLabel* m_getHint = nullptr;
     ProgressLine* m_progress = nullptr;
     QWidget* m_progressRow = nullptr;

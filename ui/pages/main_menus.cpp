@@ -64,32 +64,41 @@ void MainWindow::makeMenus()
 
     QMenu* chat = m_mainMenu->addMenu(tr("&Chat"));
     add(chat, icon("plus"), tr("New chat"), QKeySequence::New, [this] { m_chat->newChat(); });
-    add(chat, icon("edit"), tr("Rename"), Qt::Key_F2, [this] { m_chat->renameChat(); });
-    add(chat, icon("trash"), tr("Delete"), Qt::CTRL | Qt::SHIFT | Qt::Key_Delete, [this] { m_chat->removeChat(); });
+    m_chatActions = {add(chat, icon("edit"), tr("Rename"), Qt::Key_F2, [this] { m_chat->renameChat(); }),
+                     add(chat, icon("trash"), tr("Delete"), Qt::CTRL | Qt::SHIFT | Qt::Key_Delete,
+                         [this] { m_chat->removeChat(); })};
     add(chat, icon("search"), tr("Search chats"), Qt::CTRL | Qt::Key_K,
         [this] { m_chat->conversations().searchField()->setFocus(); });
     add(chat, icon("system"), tr("System prompt…"), Qt::CTRL | Qt::SHIFT | Qt::Key_P,
         [this] { m_chat->editSystemPrompt(); });
     chat->addSeparator();
-    add(chat, icon("download"), tr("Export as Markdown…"), Qt::CTRL | Qt::SHIFT | Qt::Key_M,
-        [this] { m_chat->exportChat(false); });
-    add(chat, icon("download"), tr("Export as JSON…"), Qt::CTRL | Qt::SHIFT | Qt::Key_J,
-        [this] { m_chat->exportChat(true); });
+    m_messageActions = {add(chat, icon("download"), tr("Export as Markdown…"), Qt::CTRL | Qt::SHIFT | Qt::Key_M,
+                            [this] { m_chat->exportChat(false); }),
+                        add(chat, icon("download"), tr("Export as JSON…"), Qt::CTRL | Qt::SHIFT | Qt::Key_J,
+                            [this] { m_chat->exportChat(true); })};
     add(chat, icon("upload"), tr("Import…"), Qt::CTRL | Qt::SHIFT | Qt::Key_I, [this] { m_chat->importChat(); });
 
     QMenu* answer = m_mainMenu->addMenu(tr("&Answer"));
-    add(answer, icon("stop"), tr("Stop"), Qt::Key_Escape, [this] { m_context.session.stop(); });
-    add(answer, icon("refresh"), tr("Answer again"), Qt::CTRL | Qt::Key_R, [this] { m_chat->regenerate(); });
-    add(answer, icon("continue"), tr("Continue the answer"), Qt::CTRL | Qt::SHIFT | Qt::Key_Return,
-        [this] { m_chat->continueAnswer(); });
-    add(answer, icon("edit"), tr("Edit and ask again"), Qt::CTRL | Qt::Key_E, [this] { m_chat->editLast(); });
-    add(answer, icon("copy"), tr("Copy answer"), Qt::CTRL | Qt::SHIFT | Qt::Key_C, [this] { m_chat->copyMessage(); });
-    add(answer, icon("left"), tr("Previous version"), Qt::ALT | Qt::Key_Left, [this] { m_chat->stepSibling(-1); });
-    add(answer, icon("right"), tr("Next version"), Qt::ALT | Qt::Key_Right, [this] { m_chat->stepSibling(1); });
+    // Only while there is something to stop: else Esc belongs to the field that is being edited.
+    m_stop = add(answer, icon("stop"), tr("Stop"), Qt::Key_Escape, [this] { m_context.session.stop(); });
+    m_answerActions = {
+        add(answer, icon("refresh"), tr("Answer again"), Qt::CTRL | Qt::Key_R, [this] { m_chat->regenerate(); }),
+        add(answer, icon("continue"), tr("Continue the answer"), Qt::CTRL | Qt::SHIFT | Qt::Key_Return,
+            [this] { m_chat->continueAnswer(); }),
+        add(answer, icon("edit"), tr("Edit and ask again"), Qt::CTRL | Qt::Key_E, [this] { m_chat->editLast(); })};
+    for (QAction* action :
+         {add(answer, icon("copy"), tr("Copy answer"), Qt::CTRL | Qt::SHIFT | Qt::Key_C,
+              [this] { m_chat->copyMessage(); }),
+          add(answer, icon("left"), tr("Previous version"), Qt::ALT | Qt::Key_Left,
+              [this] { m_chat->stepSibling(-1); }),
+          add(answer, icon("right"), tr("Next version"), Qt::ALT | Qt::Key_Right, [this] { m_chat->stepSibling(1); })})
+        m_messageActions.push_back(action);
     answer->addSeparator();
-    add(answer, icon("search"), tr("Find in this chat"), QKeySequence::Find, [this] { m_chat->find(); });
-    add(answer, icon("latest"), tr("Jump to latest"), Qt::CTRL | Qt::Key_End,
-        [this] { m_chat->transcript().followEnd(); });
+    for (QAction* action :
+         {add(answer, icon("search"), tr("Find in this chat"), QKeySequence::Find, [this] { m_chat->find(); }),
+          add(answer, icon("latest"), tr("Jump to latest"), Qt::CTRL | Qt::Key_End,
+              [this] { m_chat->transcript().followEnd(); })})
+        m_messageActions.push_back(action);
 
     QMenu* view = m_mainMenu->addMenu(tr("&View"));
     auto* themes = new QActionGroup(this);

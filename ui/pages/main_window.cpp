@@ -110,6 +110,7 @@ MainWindow::MainWindow(const WindowContext& context)
     restore();
     showModel();
     showPage();
+    showActions();
     showMemory();
 }
 
@@ -125,6 +126,7 @@ void MainWindow::connectParts()
     connect(&model, &ModelController::changed, this, &MainWindow::showPage);
     connect(&model, &ModelController::failed, this, [this](const QString& sentence) { showNotice(sentence, true); });
     connect(m_chat, &ChatPage::listChanged, this, &MainWindow::showPage);
+    connect(m_chat, &ChatPage::filesGiven, this, &MainWindow::openFiles);
     connect(m_controls, &ControlBar::settingsChanged, this,
             [this] { m_context.settings.replace(m_controls->settings()); });
     connect(m_controls, &ControlBar::reloadRequested, &model, &ModelController::reload);
@@ -138,7 +140,11 @@ void MainWindow::connectParts()
                            tr("The last answer, with its settings and every time stamp, in the database"));
     });
     connect(&m_context.session, &ChatSession::answerFinished, this, &MainWindow::measureCeilings);
+    for (const auto signal : {&ChatSession::conversationOpened, &ChatSession::transcriptFilled})
+        connect(&m_context.session, signal, this, &MainWindow::showActions);
+    connect(&model, &ModelController::changed, this, &MainWindow::showActions);
     connect(&m_context.session, &ChatSession::answeringChanged, this, [this](bool answering) {
+        showActions();
         if (answering)
             m_memoryTimer.start();
         else
@@ -161,10 +167,25 @@ void MainWindow::showPage()
     if (m_pages->currentWidget() == page && m_controls->isVisibleTo(this) == !first)
         return;
     m_pages->setCurrentWidget(page);
+    m_first->notice().hide();  // of the time before
     m_controls->setVisible(!first);
     m_freeze->setVisible(!first);
     if (!first)
         m_chat->composer().setFocus();
+}
+
+void MainWindow::showActions()
+{
+    ChatSession& session = m_context.session;
+    const bool answering = session.answering();
+    const bool messages = session.transcriptModel().rowCount() > 0;
+    m_stop->setEnabled(answering);
+    for (QAction* action : m_chatActions)
+        action->setEnabled(session.service().currentConversation().has_value());
+    for (QAction* action : m_messageActions)
+        action->setEnabled(messages);
+    for (QAction* action : m_answerActions)
+        action->setEnabled(messages && !answering && m_context.model.loaded());
 }
 
 void MainWindow::showModel()
@@ -236,14 +257,15 @@ void MainWindow::measureCeilings()
     });
 }
 
+NoticeBar& MainWindow::notice()
+{
+    return m_pages->currentWidget() == m_first ? m_first->notice() : m_chat->notice();
+}
+
 void MainWindow::showNotice(const QString& text, bool error)
 {
-    // On the first page the notice would be out of sight: it goes where the reader is.
-    if (m_pages->currentWidget() == m_first) {
-        m_choosing = false;
-        m_pages->setCurrentWidget(m_chat);
-    }
-    m_chat->notice().show(error ? NoticeBar::Kind::Error : NoticeBar::Kind::Warning, text);
+    showPage();  // a load that failed may have another page to be told on
+    notice().show(error ? NoticeBar::Kind::Error : NoticeBar::Kind::Warning, text);
 }
 
 void MainWindow::openModel()
@@ -276,13 +298,10 @@ void MainWindow::openFiles(const QStringList& paths)
 void MainWindow::loadAtStart()
 {
     if (const QString unfinished = m_context.model.unfinishedLoad(); !unfinished.isEmpty()) {
-        m_chat->notice().show(
-            NoticeBar::Kind::Warning,
-            tr("Tokenscope ended while it loaded %1 the last time, so it was not loaded again by itself.")
-                .arg(QFileInfo(unfinished).fileName()),
-            tr("Load it"), [this, unfinished] { m_context.model.load(unfinished); });
-        if (m_pages->currentWidget() == m_first)
-            m_pages->setCurrentWidget(m_chat);
+        notice().show(NoticeBar::Kind::Warning,
+                      tr("Tokenscope ended while it loaded %1 the last time, so it was not loaded again by itself.")
+                          .arg(QFileInfo(unfinished).fileName()),
+                      tr("Load it"), [this, unfinished] { m_context.model.load(unfinished); });
         return;
     }
     const QString last = m_context.preferences.value(QStringLiteral("models/last")).toString();

@@ -23,6 +23,7 @@ namespace tokenscope::ui {
 class ChatPage;
 class ControlBar;
 class FirstPage;
+class NoticeBar;
 class PillButton;
 class ScopeLink;
 class ScopeView;
@@ -55,7 +56,8 @@ public:
     ScopeView& scope() { return *m_scope; }
     StatusLine& statusLine() { return *m_status; }
 
-    // A line above the composer that stays until it is closed.
+    // A line on the page that is shown, which stays until it is closed.
+    NoticeBar& notice();
     void showNotice(const QString& text, bool error = false);
     // Files from the command line, a drop or a second start: a .gguf is loaded, text files are attached.
     void openFiles(const QStringList& paths);
@@ -86,6 +88,7 @@ private:
     void openModel();
     void showPage();
     void showModel();
+    void showActions();
     void showMemory();
     void measureCeilings();
     void setCeilings(const MeasuredCeilings& ceilings);
@@ -109,6 +112,9 @@ private:
     QMenu* m_modelMenu;
     QMenu* m_recentMenu = nullptr;
     QAction* m_unload = nullptr;
+    QAction* m_stop = nullptr;
+    // Enabled while a chat is open; while it has messages; while it has some and a model could answer.
+    std::vector<QAction*> m_chatActions, m_messageActions, m_answerActions;
     std::vector<std::pair<QMenu*, QAction*>> m_actions;
     QTimer m_memoryTimer;
     bool m_choosing = false;  // the first page was asked for although there are chats

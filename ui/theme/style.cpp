@@ -129,6 +129,17 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
         painter->restore();
         return;
     }
+    const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+    if (element == PE_PanelLineEdit && frame && frame->lineWidth > 0) {
+        const bool focused = option->state & State_HasFocus;
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(QPen(focused ? colors.accent : colors.line, focused ? 1.5 : 1.0));
+        painter->setBrush(colors.panel);
+        painter->drawRoundedRect(QRectF(option->rect).adjusted(0.75, 0.75, -0.75, -0.75), kRadius - 2, kRadius - 2);
+        painter->restore();
+        return;
+    }
     if (element == PE_PanelScrollAreaCorner)
         return;
     if (element == PE_FrameFocusRect) {
@@ -151,6 +162,13 @@ void Style::drawControl(ControlElement element, const QStyleOption* option, QPai
         return;
     }
     const auto* item = qstyleoption_cast<const QStyleOptionMenuItem*>(option);
+    if (element == CE_MenuItem && item && item->menuItemType == QStyleOptionMenuItem::Separator) {
+        const Palette& colors = colorsOf(item->palette);
+        painter->fillRect(item->rect, colors.raised);
+        painter->fillRect(QRect(item->rect.left() + 8, item->rect.center().y(), item->rect.width() - 16, 1),
+                          colors.line);
+        return;
+    }
     if (element == CE_MenuItem && item && item->menuItemType != QStyleOptionMenuItem::Separator) {
         // The soft selection of the lists instead of Fusion's solid bar.
         QStyleOptionMenuItem quiet = *item;
@@ -176,6 +194,8 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
 {
     QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
     const auto* item = qstyleoption_cast<const QStyleOptionMenuItem*>(option);
+    if (type == CT_LineEdit)
+        size += QSize(8, 6);
     if (type == CT_MenuItem && item && item->menuItemType != QStyleOptionMenuItem::Separator)
         size += QSize(16, 6);
     return size;

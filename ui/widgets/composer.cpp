@@ -178,7 +178,7 @@ Composer::Composer(QWidget* parent) : QWidget(parent)
             endEdit();
     });
     connect(m_edit, &ComposerEdit::upPressedWhenEmpty, this, &Composer::editLastRequested);
-    connect(m_edit, &ComposerEdit::filesGiven, this, &Composer::attachFiles);
+    connect(m_edit, &ComposerEdit::filesGiven, this, &Composer::filesGiven);
     connect(m_edit, &QPlainTextEdit::textChanged, this, &Composer::refresh);
     connect(m_send, &QPushButton::clicked, this, &Composer::pressed);
     connect(m_system, &QPushButton::clicked, this, &Composer::systemPromptRequested);
@@ -230,6 +230,7 @@ void Composer::setSystemPromptSet(bool set)
 void Composer::refresh()
 {
     m_edit->setPlaceholderText(m_blocked.isEmpty() ? m_placeholder : m_blocked);
+    m_edit->viewport()->update();  // Qt 6.4 leaves the old words on the screen
     m_send->setText(m_answering ? tr("Stop · Esc") : m_editing ? tr("Ask again") : tr("Send"));
     m_send->setAccessibleName(m_answering ? tr("Stop the answer") : tr("Send the message"));
     m_send->setEnabled(m_answering || (m_blocked.isEmpty() && !message().trimmed().isEmpty()));
@@ -341,6 +342,11 @@ void Composer::showAttachments()
     }
     m_chips->setVisible(!m_attachments.empty());
     refresh();
+}
+
+void Composer::mousePressEvent(QMouseEvent*)
+{
+    m_edit->setFocus(Qt::MouseFocusReason);  // the whole box is the field
 }
 
 void Composer::paintEvent(QPaintEvent*)

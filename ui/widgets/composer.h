@@ -82,9 +82,11 @@ signals:
     void stopRequested();
     void editLastRequested();
     void systemPromptRequested();
+    void filesGiven(const QStringList& paths);  // dropped or pasted; texts among them come back by attachFiles()
     void problem(const QString& sentence);
 
 protected:
+    void mousePressEvent(QMouseEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 
 private:

@@ -73,6 +73,11 @@ void FindBar::next(bool backwards)
 
 bool FindBar::eventFilter(QObject* watched, QEvent* event)
 {
+    // While an answer is written the window's Esc stops it; in this field it closes the field.
+    if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
     if (event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {

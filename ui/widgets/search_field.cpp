@@ -12,6 +12,7 @@ namespace tokenscope::ui {
 SearchField::SearchField(const QString& placeholder, QWidget* parent) : QLineEdit(parent)
 {
     setFrame(false);
+    setAcceptDrops(false);  // a model file that is dropped here is to be loaded, not searched for
     setPlaceholderText(placeholder);
     setAccessibleName(placeholder);
     setTextMargins(28, 0, 8, 0);
@@ -55,6 +56,16 @@ void SearchField::paintEvent(QPaintEvent* event)
             drawFocusRing(painter, rect(), kRadius, colors);
     }
     QLineEdit::paintEvent(event);
+}
+
+bool SearchField::event(QEvent* event)
+{
+    // Before the window's Esc, which stops an answer.
+    if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
+    return QLineEdit::event(event);
 }
 
 void SearchField::keyPressEvent(QKeyEvent* event)
