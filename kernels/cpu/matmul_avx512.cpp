@@ -18,8 +18,10 @@ using namespace layout;
 
 // Small functions are inlined by force: a call would pass the code vectors through memory (Q8_0 and Q5_0 lose a third).
 
-// Weights are read ahead by this much: at the end of a group the next one, contiguous in memory, has begun to arrive.
-// Zen 4, a step of one row, 2 threads: 20 % faster than without on smollm2, and 5–25 % than with 1024 on both files.
+// Reading ahead. In quantised groups by the length of the scale plane: while the first block is computed the first
+// codes are on their way, and at the end of the group the next one's scales have arrived. Every line is asked for once.
+// Zen 4, a step of one row, 2 threads: a third faster than without on smollm2, gemma3 and Llama-1B's shape. In float
+// panels, which are one stream, by this much.
 constexpr int kPrefetchBytes = 512;
 
 [[gnu::always_inline]] inline __m512 loadHalves(const std::byte* place)
@@ -183,7 +185,7 @@ struct Quant {
         constexpr int kHeader = superHeaderBytes(L.scales);
         const std::byte* scales = job.group;
         const std::byte* code = job.group + scalePlaneBytes<L>(job.cols);
-        const std::byte* ahead = job.group + kPrefetchBytes;
+        const std::byte* ahead = code;
         const ActivationBlock* x = job.x;
         __m512 sums[T];
 #pragma GCC unroll 16
@@ -193,6 +195,7 @@ struct Quant {
         for (int unit = job.cols / (kBlock * kUnit); unit > 0; --unit) {
             const std::byte* header = scales;
             scales += kHeader;
+            ahead += kHeader;
             for (int b = 0; b < kUnit; ++b) {
 #pragma GCC unroll 10
                 for (int line = 0; line < (blockCodeBytes(L.bits) + blockScaleBytes(L.scales) + 63) / 64; ++line)
