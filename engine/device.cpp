@@ -1,6 +1,5 @@
 #include "engine/device.h"
 
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
 
 #include <algorithm>
@@ -10,24 +9,30 @@
 #include <fmt/format.h>
 
 namespace tokenscope {
-namespace {
+
+IsaChoice isaChoice(kernels::Isa isa)
+{
+    switch (isa) {
+    case kernels::Isa::Scalar:
+        return IsaChoice::Scalar;
+    case kernels::Isa::Avx2:
+        return IsaChoice::Avx2;
+    case kernels::Isa::Avx512:
+        return IsaChoice::Avx512;
+    case kernels::Isa::Neon:
+        return IsaChoice::Neon;
+    }
+    return IsaChoice::Scalar;
+}
 
 kernels::Isa kernelIsa(IsaChoice choice)
 {
     assert(choice != IsaChoice::Auto);
-    return choice == IsaChoice::Avx512 ? kernels::Isa::Avx512
-           : choice == IsaChoice::Avx2 ? kernels::Isa::Avx2
-                                       : kernels::Isa::Scalar;
+    for (const kernels::Isa isa : kernels::kAllIsas)
+        if (isaChoice(isa) == choice)
+            return isa;
+    return kernels::Isa::Scalar;
 }
-
-IsaChoice choiceOf(kernels::Isa isa)
-{
-    return isa == kernels::Isa::Avx512 ? IsaChoice::Avx512
-           : isa == kernels::Isa::Avx2 ? IsaChoice::Avx2
-                                       : IsaChoice::Scalar;
-}
-
-}  // namespace
 
 Result<EffectiveDevice> resolveDevice(const EngineSettings& settings)
 {
@@ -40,7 +45,7 @@ Result<EffectiveDevice> resolveDevice(const EngineSettings& settings)
         return EffectiveDevice{Device::Reference, IsaChoice::Scalar, 1};
 
     const std::vector<kernels::Isa>& available = kernels::availableIsas();
-    const IsaChoice isa = settings.isa == IsaChoice::Auto ? choiceOf(available.back()) : settings.isa;
+    const IsaChoice isa = settings.isa == IsaChoice::Auto ? isaChoice(available.back()) : settings.isa;
     if (std::find(available.begin(), available.end(), kernelIsa(isa)) == available.end()) {
         std::string names;
         for (kernels::Isa present : available)

@@ -40,8 +40,8 @@ constexpr std::array<std::string_view, 15> kAbsentKeys{
     "draft_max", "semantic_cache", "zero_freed", "priority",  "logit_bias", "max_input", "deadline"};
 
 // Values of later builds for settings this one has.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAbsentValues{
-    {{"device", "cuda"}, {"isa", "neon"}, {"kv", "q8_0"}, {"kv", "q4_0"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAbsentValues{
+    {{"device", "cuda"}, {"kv", "q8_0"}, {"kv", "q4_0"}}};
 
 Result<void> apply(Settings& settings, const std::string& key, const std::string& value)
 {

@@ -2,6 +2,7 @@
 
 #include "app/services/json_file.h"
 #include "engine/base/clock.h"
+#include "engine/device.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/cpu_backend.h"
 
@@ -101,13 +102,6 @@ std::optional<std::uint64_t> controlGroupMemory(std::uint64_t machineBytes)
             consider(fs::path("/sys/fs/cgroup/memory") / path, "/sys/fs/cgroup/memory", "memory.limit_in_bytes");
     }
     return limit;
-}
-
-kernels::Isa kernelIsa(IsaChoice isa)
-{
-    return isa == IsaChoice::Avx512 ? kernels::Isa::Avx512
-           : isa == IsaChoice::Avx2 ? kernels::Isa::Avx2
-                                    : kernels::Isa::Scalar;
 }
 
 // {"ceilings":{"CPU name, 2 threads, avx512":{"read_bandwidth_bytes_per_s","int8_macs_per_s","f32_macs_per_s",

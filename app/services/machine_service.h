@@ -17,7 +17,7 @@ struct MachineInfo {
     std::string cpu;                // "AMD EPYC"
     int cores = 0;                  // physical, that this process may use
     int threads = 0;                // logical
-    std::vector<std::string> isas;  // "scalar", "avx2", "avx512"
+    std::vector<std::string> isas;  // "scalar", "avx2", "avx512", "neon"
     std::uint64_t memoryBytes = 0;
     std::optional<std::uint64_t> cgroupMemoryBytes;
     std::string os;

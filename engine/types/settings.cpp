@@ -45,10 +45,11 @@ std::string nameOf(E value, const std::array<std::pair<std::string_view, E>, N>&
 
 constexpr std::array<std::pair<std::string_view, Device>, 3> kDevices{
     {{"auto", Device::Auto}, {"cpu", Device::Cpu}, {"reference", Device::Reference}}};
-constexpr std::array<std::pair<std::string_view, IsaChoice>, 4> kIsas{{{"auto", IsaChoice::Auto},
+constexpr std::array<std::pair<std::string_view, IsaChoice>, 5> kIsas{{{"auto", IsaChoice::Auto},
                                                                        {"scalar", IsaChoice::Scalar},
                                                                        {"avx2", IsaChoice::Avx2},
-                                                                       {"avx512", IsaChoice::Avx512}}};
+                                                                       {"avx512", IsaChoice::Avx512},
+                                                                       {"neon", IsaChoice::Neon}}};
 constexpr std::array<std::pair<std::string_view, KvFormat>, 2> kKvFormats{
     {{"f16", KvFormat::F16}, {"f32", KvFormat::F32}}};
 
@@ -112,7 +113,7 @@ const std::vector<Row>& rows()
             {{.key = "isa",
               .label = "Instruction set",
               .kind = Choice,
-              .choices = {"auto", "scalar", "avx2", "avx512"},
+              .choices = {"auto", "scalar", "avx2", "avx512", "neon"},
               .defaultValue = "auto",
               .needsReload = true,
               .affects = "Which vector instructions the CPU kernels use. Wider is faster; results may differ in the "

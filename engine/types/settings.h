@@ -12,7 +12,7 @@
 namespace tokenscope {
 
 enum class Device { Auto, Cpu, Reference };
-enum class IsaChoice { Auto, Scalar, Avx2, Avx512 };
+enum class IsaChoice { Auto, Scalar, Avx2, Avx512, Neon };
 enum class KvFormat { F16, F32 };
 
 // What a loaded model is made with: a change needs a reload (threads and context too).

@@ -1,6 +1,6 @@
 #include "kernels/cpu/ceilings.h"
 
-#include "kernels/cpu/ceilings_kernels.h"
+#include "kernels/cpu/isa_tables.h"
 
 #include <algorithm>
 #include <atomic>
@@ -129,18 +129,6 @@ double bestRate(int threads, const std::function<double(int, int)>& work)
     return best;
 }
 
-const CeilingKernels& kernelsOf(Isa isa)
-{
-#if defined(__x86_64__)
-    if (isa == Isa::Avx512)
-        return kCeilingsAvx512;
-    if (isa == Isa::Avx2)
-        return kCeilingsAvx2;
-#endif
-    (void)isa;
-    return kCeilingsScalar;
-}
-
 }  // namespace
 
 KernelResult<Ceilings> measureCeilings(const CpuOptions& options)
@@ -161,7 +149,7 @@ KernelResult<Ceilings> measureCeilings(const CpuOptions& options)
         return error(KernelErrorCode::OutOfMemory, "measuring the memory bandwidth takes " + std::to_string(bytes) +
                                                        " bytes, and the system gave none");
 
-    const CeilingKernels& kernels = kernelsOf(options.isa);
+    const CeilingKernels& kernels = isaTables(options.isa).ceilings;
     std::atomic<std::uint64_t> sink{0};
     const std::size_t sliceBytes = bytes / static_cast<std::size_t>(threads);
     const int pieces = static_cast<int>(sliceBytes / kPieceBytes);

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/cpu/ceilings_kernels.h"
 
 #include <immintrin.h>
@@ -78,5 +76,3 @@ std::uint64_t multiplyF32(int rounds)
 const CeilingKernels kCeilingsAvx2{read, multiplyInt8, multiplyF32, kInt8Sums * 32, kFloatSums * 8};
 
 }  // namespace tokenscope::kernels
-
-#endif

@@ -1,5 +1,3 @@
-#if defined(__x86_64__)
-
 #include "kernels/cpu/ceilings_kernels.h"
 
 #include <immintrin.h>
@@ -82,5 +80,3 @@ std::uint64_t multiplyF32(int rounds)
 const CeilingKernels kCeilingsAvx512{read, multiplyInt8, multiplyF32, kSums * 64, kSums * 16};
 
 }  // namespace tokenscope::kernels
-
-#endif

@@ -20,5 +20,6 @@ struct CeilingKernels {
 extern const CeilingKernels kCeilingsScalar;
 extern const CeilingKernels kCeilingsAvx2;
 extern const CeilingKernels kCeilingsAvx512;
+extern const CeilingKernels kCeilingsNeon;
 
 }  // namespace tokenscope::kernels

@@ -103,6 +103,7 @@ public:
     {
         const char* isa = m_options.isa == Isa::Avx512 ? "AVX-512 VNNI"
                           : m_options.isa == Isa::Avx2 ? "AVX2"
+                          : m_options.isa == Isa::Neon ? "NEON dot products"
                                                        : "scalar";
         const int threads = m_options.threads;
         return std::string("CPU · ") + isa + " · " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");

@@ -9,9 +9,10 @@
 
 namespace tokenscope::kernels {
 
-enum class Isa { Scalar, Avx2, Avx512 };  // Avx512 means F, BW, VL, DQ and VNNI
+enum class Isa { Scalar, Avx2, Avx512, Neon };  // Avx512 means F, BW, VL, DQ and VNNI; Neon means with dot products
+inline constexpr Isa kAllIsas[] = {Isa::Scalar, Isa::Avx2, Isa::Avx512, Isa::Neon};  // of all processors
 
-std::string_view isaName(Isa isa);  // "scalar", "avx2", "avx512"
+std::string_view isaName(Isa isa);  // "scalar", "avx2", "avx512", "neon"
 
 // What this processor and operating system can run, slowest first; Scalar is always there.
 const std::vector<Isa>& availableIsas();

@@ -1,7 +1,6 @@
 #include "kernels/cpu/matmul.h"
 
 #include "kernels/cpu/matmul_dispatch.h"
-#include "kernels/cpu/matmul_kernels.h"
 
 namespace tokenscope::kernels {
 
@@ -16,19 +15,6 @@ std::size_t activationBytes(int maxRows, int maxCols)
 bool needsFloatActivations(DType type)
 {
     return type == DType::F32 || type == DType::F16 || type == DType::BF16;
-}
-
-const MatmulKernels& matmulKernels(Isa isa)
-{
-#if defined(__x86_64__)
-    if (isa == Isa::Avx512)
-        return avx512MatmulKernels();
-    if (isa == Isa::Avx2)
-        return avx2MatmulKernels();
-#else
-    (void)isa;
-#endif
-    return scalarMatmulKernels();
 }
 
 }  // namespace tokenscope::kernels

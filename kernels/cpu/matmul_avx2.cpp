@@ -2,8 +2,6 @@
 //
 // vpmaddubsw multiplies unsigned codes by signed activations and adds pairs in 16 bits; how many of its results fit in
 // 16 bits depends on the largest code. The same float operations in the same order as AVX-512, so the same bits.
-#if defined(__x86_64__)
-
 #include "kernels/cpu/matmul_driver.h"
 #include "kernels/cpu/matmul_kernels.h"
 
@@ -395,5 +393,3 @@ const MatmulKernels& avx2MatmulKernels()
 }
 
 }  // namespace tokenscope::kernels
-
-#endif

@@ -4,8 +4,6 @@
 // Per block, weights are unpacked once for all rows of x in the register tile; per row of x there are 8 vpdpbusd, one
 // conversion, one multiply and one or two FMA for 512 products. 32 registers hold 8 code vectors, up to 4 vectors of
 // scales, 8 sums and the running integers.
-#if defined(__x86_64__)
-
 #include "kernels/cpu/matmul_driver.h"
 #include "kernels/cpu/matmul_kernels.h"
 
@@ -280,5 +278,3 @@ const MatmulKernels& avx512MatmulKernels()
 }
 
 }  // namespace tokenscope::kernels
-
-#endif

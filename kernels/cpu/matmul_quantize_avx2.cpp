@@ -1,6 +1,4 @@
 // Quantising with AVX2; the plain twin in matmul_scalar.cpp states the rules.
-#if defined(__x86_64__)
-
 #include "kernels/cpu/matmul_dispatch.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/matmul_quantize.h"
@@ -64,5 +62,3 @@ void quantizeAvx2(const float* x, std::ptrdiff_t xStride, int rowBegin, int rowE
 }
 
 }  // namespace tokenscope::kernels
-
-#endif

@@ -1,7 +1,5 @@
 // Quantising with AVX-512; the plain twin in matmul_scalar.cpp states the rules. Half of the time of the AVX2 version,
 // which took 5 % of a prompt's.
-#if defined(__x86_64__)
-
 #include "kernels/cpu/matmul_dispatch.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/matmul_quantize.h"
@@ -62,5 +60,3 @@ void quantizeAvx512(const float* x, std::ptrdiff_t xStride, int rowBegin, int ro
 }
 
 }  // namespace tokenscope::kernels
-
-#endif

@@ -1,4 +1,4 @@
-// The tables behind stepKernels(), one a file.
+// The tables behind stepKernels(), one a file; a family of processors links its own and the scalar one.
 #pragma once
 
 #include "kernels/cpu/step_kernels.h"
@@ -6,9 +6,8 @@
 namespace tokenscope::kernels {
 
 const StepKernels& stepKernelsScalar();
-#if defined(__x86_64__)
 const StepKernels& stepKernelsAvx2();
 const StepKernels& stepKernelsAvx512();
-#endif
+const StepKernels& stepKernelsNeon();
 
 }  // namespace tokenscope::kernels

@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 #include "kernels/cpu/vec_avx512.h"
 // The vector first: the bodies are written in terms of it.
 #include "kernels/cpu/row_ops_body.h"
@@ -14,4 +13,3 @@ const StepKernels& stepKernelsAvx512()
 }
 
 }  // namespace tokenscope::kernels
-#endif

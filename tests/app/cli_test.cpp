@@ -1,4 +1,5 @@
 // The command line as a program: what it prints where, and how it ends. On small generated models.
+#include "kernels/cpu/cpu_backend.h"
 #include "storage/database.h"
 #include "tests/support/child_process.h"
 #include "tests/support/temp_folder.h"
@@ -81,6 +82,12 @@ TEST_F(CommandLineTest, WrongUseIsRefusedWithASentenceAndExitCodeTwo)
     expectRefused(cli({"run", path, "--prompt", "a", "--temp", "9"}), "0 to 5");
     expectRefused(cli({"run", path, "--prompt", "a", "--threads", "0"}), "--threads 0");
     expectRefused(cli({"run", path, "--prompt", "a", "--isa", "mmx"}), "avx2");
+    for (const kernels::Isa isa : kernels::kAllIsas) {
+        const auto& present = kernels::availableIsas();
+        const std::string name(kernels::isaName(isa));
+        if (std::find(present.begin(), present.end(), isa) == present.end())
+            expectRefused(cli({"run", path, "--prompt", "a", "--isa", name}), "--isa " + name + ": this processor has");
+    }
     expectRefused(cli({"run", path, "--prompt", "a", "--top-logits", "-1"}), "--top-logits");
     expectRefused(cli({"run", path, "--prompt", "a", "--log", "loud"}), "--log");
     expectRefused(cli({"run", folder.file("missing.gguf").string(), "--prompt", "a"}), "missing.gguf");

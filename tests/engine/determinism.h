@@ -162,12 +162,8 @@ private:
 inline std::vector<DeviceCase> devices()
 {
     std::vector<DeviceCase> cases{{Device::Reference, IsaChoice::Auto, "reference"}};
-    for (kernels::Isa isa : kernels::availableIsas()) {
-        const IsaChoice choice = isa == kernels::Isa::Avx512 ? IsaChoice::Avx512
-                                 : isa == kernels::Isa::Avx2 ? IsaChoice::Avx2
-                                                             : IsaChoice::Scalar;
-        cases.push_back({Device::Cpu, choice, std::string(kernels::isaName(isa))});
-    }
+    for (kernels::Isa isa : kernels::availableIsas())
+        cases.push_back({Device::Cpu, isaChoice(isa), std::string(kernels::isaName(isa))});
     return cases;
 }
 

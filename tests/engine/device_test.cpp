@@ -31,13 +31,12 @@ TEST(ResolveDevice, MoreThanFourThreadsACoreAreRefused)
 TEST(ResolveDevice, AnInstructionSetTheProcessorLacksIsRefusedByName)
 {
     const auto& available = kernels::availableIsas();
-    for (const auto& [choice, isa] :
-         {std::pair(IsaChoice::Avx2, kernels::Isa::Avx2), std::pair(IsaChoice::Avx512, kernels::Isa::Avx512)}) {
+    for (const kernels::Isa isa : kernels::kAllIsas) {
         EngineSettings settings;
-        settings.isa = choice;
+        settings.isa = isaChoice(isa);
         const auto device = resolveDevice(settings);
         if (std::find(available.begin(), available.end(), isa) != available.end()) {
-            EXPECT_EQ(device->isa, choice);
+            EXPECT_EQ(device->isa, settings.isa);
         } else {
             EXPECT_EQ(device.error().code, ErrorCode::BadSetting);
             EXPECT_NE(device.error().message.find(kernels::isaName(isa)), std::string::npos);

@@ -6,6 +6,7 @@
 #include "tests/support/engine_harness.h"
 #include "tests/support/test_data.h"
 
+#include "engine/device.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "kernels/cpu/cpu_backend.h"
 
@@ -41,11 +42,7 @@ inline std::vector<Path> paths()
 {
     std::vector<Path> all{{"reference", Device::Reference, IsaChoice::Auto, KvFormat::F32}};
     for (kernels::Isa isa : kernels::availableIsas())
-        all.push_back({std::string(kernels::isaName(isa)), Device::Cpu,
-                       isa == kernels::Isa::Avx512 ? IsaChoice::Avx512
-                       : isa == kernels::Isa::Avx2 ? IsaChoice::Avx2
-                                                   : IsaChoice::Scalar,
-                       KvFormat::F16});
+        all.push_back({std::string(kernels::isaName(isa)), Device::Cpu, isaChoice(isa), KvFormat::F16});
     return all;
 }
 

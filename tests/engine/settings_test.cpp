@@ -42,7 +42,7 @@ TEST(Settings, ARefusalNamesKeyValueAndRange)
     EXPECT_EQ(setSetting(settings, "prefill-chunk", "0").error().message,
               "prefill_chunk=0: expected a whole number from 1 to 1048576 or auto or whole (tokens)");
     EXPECT_EQ(setSetting(settings, "isa", "sse").error().message,
-              "isa=sse: expected one of auto, scalar, avx2, avx512");
+              "isa=sse: expected one of auto, scalar, avx2, avx512, neon");
     EXPECT_EQ(setSetting(settings, "colour", "red").error().message, "colour=red: no such setting");
 }
 

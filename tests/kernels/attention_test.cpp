@@ -1,4 +1,5 @@
 // Attention over the paged cache, in every instruction set, against softmax(scale · q·K) · V in f64.
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/kv_cache.h"
 #include "kernels/cpu/step_kernels.h"
 #include "kernels/reference/half.h"
@@ -203,7 +204,7 @@ TEST_P(CpuAttention, ANotANumberInAVisibleKeyReachesTheResult)
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, CpuAttention,
-                         testing::Combine(testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+                         testing::Combine(testing::ValuesIn(compiledIsas()),
                                           testing::Values(CacheType::F16, CacheType::F32)),
                          [](const auto& test) {
                              return std::string(isaName(std::get<0>(test.param))) +

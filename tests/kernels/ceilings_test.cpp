@@ -1,5 +1,5 @@
 #include "kernels/cpu/ceilings.h"
-#include "kernels/cpu/ceilings_kernels.h"
+#include "kernels/cpu/isa_tables.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,12 +38,14 @@ TEST(Ceilings, AreMeasuredForEveryInstructionSetOfThisProcessor)
 
 TEST(Ceilings, AnInstructionSetThisProcessorLacksIsRefusedByName)
 {
-    if (has(Isa::Avx512))
-        GTEST_SKIP() << "this processor has every instruction set";
-    const auto result = measureCeilings({.isa = Isa::Avx512, .threads = 1});
-    ASSERT_FALSE(result.has_value());
-    EXPECT_EQ(result.error().code, KernelErrorCode::Unsupported);
-    EXPECT_THAT(result.error().message, HasSubstr("avx512"));
+    for (const Isa isa : kAllIsas) {
+        if (has(isa))
+            continue;
+        const auto result = measureCeilings({.isa = isa, .threads = 1});
+        ASSERT_FALSE(result.has_value());
+        EXPECT_EQ(result.error().code, KernelErrorCode::Unsupported);
+        EXPECT_THAT(result.error().message, HasSubstr(isaName(isa)));
+    }
 }
 
 TEST(Ceilings, AThreadCountThatCannotBeIsRefusedWithTheLimit)
@@ -59,21 +61,16 @@ TEST(Ceilings, AThreadCountThatCannotBeIsRefusedWithTheLimit)
 // A read that leaves bytes out would make the ceiling too high: one bit anywhere must reach the result.
 TEST(CeilingKernels, ReadEveryByte)
 {
-    std::vector<const CeilingKernels*> sets{&kCeilingsScalar};
-#if defined(__x86_64__)
-    if (has(Isa::Avx2))
-        sets.push_back(&kCeilingsAvx2);
-    if (has(Isa::Avx512))
-        sets.push_back(&kCeilingsAvx512);
-#endif
     alignas(64) static std::byte data[1024];
-    for (const CeilingKernels* set : sets)
+    for (const Isa isa : availableIsas()) {
+        const CeilingKernels& kernels = isaTables(isa).ceilings;
         for (std::size_t at = 0; at < sizeof data; ++at) {
             std::memset(data, 0, sizeof data);
-            ASSERT_EQ(set->read(data, sizeof data), 0u);
+            ASSERT_EQ(kernels.read(data, sizeof data), 0u) << isaName(isa);
             data[at] = std::byte{0x10};
-            ASSERT_NE(set->read(data, sizeof data), 0u) << "byte " << at;
+            ASSERT_NE(kernels.read(data, sizeof data), 0u) << isaName(isa) << " byte " << at;
         }
+    }
 }
 
 }  // namespace

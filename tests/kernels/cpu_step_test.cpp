@@ -1,5 +1,6 @@
 // Whole steps of the CPU backend against the reference backend.
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/reference/reference_backend.h"
 #include "tests/kernels/step_driver.h"
 #include "tests/support/tiny_program.h"
@@ -84,7 +85,7 @@ protected:
 std::vector<Case> cases()
 {
     std::vector<Case> all;
-    for (const Isa isa : {Isa::Scalar, Isa::Avx2, Isa::Avx512}) {
+    for (const Isa isa : compiledIsas()) {
         const std::string suffix = "_" + std::string(isaName(isa));
         all.push_back({"llama" + suffix, llamaKind(), isa, CacheType::F16});
         all.push_back({"gemma" + suffix, gemmaKind(), isa, CacheType::F32});

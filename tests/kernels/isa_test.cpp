@@ -53,6 +53,7 @@ TEST(Isa, NamesAreThoseOfTheCommandLine)
     EXPECT_EQ(isaName(Isa::Scalar), "scalar");
     EXPECT_EQ(isaName(Isa::Avx2), "avx2");
     EXPECT_EQ(isaName(Isa::Avx512), "avx512");
+    EXPECT_EQ(isaName(Isa::Neon), "neon");
 }
 
 TEST(Isa, ThisProcessHasAtLeastOneCore)

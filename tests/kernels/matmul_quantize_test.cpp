@@ -1,3 +1,4 @@
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_layout.h"
 #include "tests/kernels/matmul_fixture.h"
 
@@ -26,7 +27,7 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(, CpuQuantize, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+INSTANTIATE_TEST_SUITE_P(, CpuQuantize, ::testing::ValuesIn(compiledIsas()),
                          [](const auto& isa) { return std::string(isaName(isa.param)); });
 
 TEST_P(CpuQuantize, ErrsByAtMostHalfAStep)

@@ -1,3 +1,4 @@
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul.h"
 
 #include "kernels/cpu/matmul_layout.h"
@@ -31,7 +32,7 @@ protected:
     std::mt19937 m_random{7};
 };
 
-INSTANTIATE_TEST_SUITE_P(, CpuMatmul, ::testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+INSTANTIATE_TEST_SUITE_P(, CpuMatmul, ::testing::ValuesIn(compiledIsas()),
                          [](const auto& isa) { return std::string(isaName(isa.param)); });
 
 struct Shape {

@@ -1,4 +1,5 @@
 // The operations of a step in every instruction set against their formulas in f64.
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/step_kernels.h"
 
 #include "kernels/cpu/rope.h"
@@ -162,7 +163,7 @@ TEST_P(StepKernelsTest, NotANumberIsNoticedAndKept)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, StepKernelsTest, testing::Values(Isa::Scalar, Isa::Avx2, Isa::Avx512),
+INSTANTIATE_TEST_SUITE_P(Isas, StepKernelsTest, testing::ValuesIn(compiledIsas()),
                          [](const auto& test) { return std::string(isaName(test.param)); });
 
 }  // namespace
