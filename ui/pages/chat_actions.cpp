@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDesktopServices>
+#include <QDir>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -142,12 +143,13 @@ void ChatPage::exportChat(bool json)
     }
     const std::optional<int> row = m_session.conversationModel().rowOf(*id);
     const QString title = row ? m_session.conversationModel().index(*row).data().toString() : QString();
-    const QString path =
-        QFileDialog::getSaveFileName(this, json ? tr("Export as JSON") : tr("Export as Markdown"),
-                                     fileNameFor(title) + (json ? QStringLiteral(".json") : QStringLiteral(".md")),
-                                     json ? tr("JSON (*.json)") : tr("Markdown (*.md)"));
+    const QString path = QFileDialog::getSaveFileName(this, json ? tr("Export as JSON") : tr("Export as Markdown"),
+                                                      QDir(m_fileFolder).filePath(fileNameFor(title)) +
+                                                          (json ? QStringLiteral(".json") : QStringLiteral(".md")),
+                                                      json ? tr("JSON (*.json)") : tr("Markdown (*.md)"));
     if (path.isEmpty())
         return;
+    m_fileFolder = QFileInfo(path).absolutePath();
     QSaveFile file(path);
     const QByteArray bytes = QByteArray::fromStdString(*text);
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
@@ -158,10 +160,11 @@ void ChatPage::exportChat(bool json)
 
 void ChatPage::importChat()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Import a chat"), {},
+    const QString path = QFileDialog::getOpenFileName(this, tr("Import a chat"), m_fileFolder,
                                                       tr("Chats (*.json *.md *.markdown);;All files (*)"));
     if (path.isEmpty())
         return;
+    m_fileFolder = QFileInfo(path).absolutePath();
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly) || file.size() > kMaxImportBytes) {
         const QString why = file.isOpen() ? tr("it is larger than 64 MiB") : file.errorString();

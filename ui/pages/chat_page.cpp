@@ -15,6 +15,7 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedLayout>
+#include <QStandardPaths>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -63,7 +64,8 @@ QVBoxLayout* plainColumn(QWidget* widget)
 }  // namespace
 
 ChatPage::ChatPage(ChatSession& session, ModelController& model, QWidget* parent)
-    : QWidget(parent), m_session(session), m_model(model)
+    : QWidget(parent), m_session(session), m_model(model),
+      m_fileFolder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation))
 {
     m_splitter = new QSplitter(Qt::Horizontal, this);
     m_splitter->setChildrenCollapsible(false);

@@ -95,6 +95,7 @@ private:
     QScrollArea* m_scope = nullptr;
     QWidget* m_scopeColumn;
     bool m_scopeIsTab = false;
+    QString m_fileFolder;  // of the last export or import
     std::map<ConversationId, QString> m_drafts;
     std::optional<ConversationId> m_shown;
 };

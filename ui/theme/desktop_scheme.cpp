@@ -21,6 +21,8 @@ DesktopScheme::DesktopScheme(QObject* parent) : QObject(parent)
     QDBusConnection bus = QDBusConnection::sessionBus();
     if (!bus.isConnected())
         return;
+    // Qt D-Bus looks the slot's types up by name, and refuses the connection silently while nobody has named this one.
+    qRegisterMetaType<QDBusVariant>("QDBusVariant");
     bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
                 SLOT(settingChanged(QString, QString, QDBusVariant)));
     QDBusMessage ask = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));

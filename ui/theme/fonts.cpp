@@ -111,6 +111,8 @@ QFont roleFont(FontRole role)
                                     QFontDatabase::systemFont(QFontDatabase::FixedFont).family()));
         font.setStyleHint(QFont::Monospace);
         font.setFixedPitch(true);
+        // No ligatures: "<=" in code is two characters, to read and to find, also where the font has one sign for it.
+        font.setStyleStrategy(QFont::PreferNoShaping);
         size(12);
         break;
     }

@@ -48,18 +48,37 @@ Rules rulesOf(const QString& language)
     return {true, name.isEmpty(), false};
 }
 
-QList<QTextLayout::FormatRange> colorLine(const QString& line, const Rules& rules, const Palette& colors)
+// `open`: the quotes of a text of several lines that is still open at the line's begin, then at its end.
+QList<QTextLayout::FormatRange> colorLine(const QString& line, const Rules& rules, const Palette& colors, QString& open)
 {
     QList<QTextLayout::FormatRange> ranges;
-    const auto add = [&](qsizetype begin, qsizetype end, const QColor& color) {
+    const auto add = [&](qsizetype from, qsizetype to, const QColor& color) {
         QTextLayout::FormatRange range;
-        range.start = static_cast<int>(begin);
-        range.length = static_cast<int>(end - begin);
+        range.start = static_cast<int>(from);
+        range.length = static_cast<int>(to - from);
         range.format.setForeground(color);
         ranges.append(range);
     };
-    for (qsizetype i = 0; i < line.size();) {
+    qsizetype begin = 0;
+    if (!open.isEmpty()) {
+        const qsizetype close = line.indexOf(open);
+        begin = close < 0 ? line.size() : close + open.size();
+        add(0, begin, colors.good);
+        if (close >= 0)
+            open.clear();
+    }
+    for (qsizetype i = begin; i < line.size();) {
         const QChar c = line[i];
+        if (const QString quotes = line.mid(i, 3);
+            rules.hash && (quotes == QLatin1String("\"\"\"") || quotes == QLatin1String("'''"))) {
+            const qsizetype close = line.indexOf(quotes, i + 3);
+            if (close < 0)
+                open = quotes;
+            const qsizetype textEnd = close < 0 ? line.size() : close + 3;
+            add(i, textEnd, colors.good);
+            i = textEnd;
+            continue;
+        }
         const bool comment =
             (rules.hash && c == u'#') || (i + 1 < line.size() && ((rules.slashes && c == u'/' && line[i + 1] == u'/') ||
                                                                   (rules.dashes && c == u'-' && line[i + 1] == u'-')));
@@ -97,8 +116,9 @@ void colorCode(QTextDocument& document, const QString& language, const Palette& 
     if (document.characterCount() > kMaxColored)
         return;
     const Rules rules = rulesOf(language);
+    QString open;
     for (QTextBlock block = document.begin(); block.isValid(); block = block.next())
-        block.layout()->setFormats(colorLine(block.text(), rules, colors));
+        block.layout()->setFormats(colorLine(block.text(), rules, colors, open));
 }
 
 }  // namespace tokenscope::ui

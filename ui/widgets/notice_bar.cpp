@@ -68,7 +68,10 @@ void NoticeBar::paintEvent(QPaintEvent*)
     drawBox(painter, rect(), kRadius, m_kind == Kind::Plain ? colors.raised : mixed(colors.panel, ink, 0.08),
             m_kind == Kind::Plain ? colors.line : mixed(colors.panel, ink, 0.45));
     drawIcon(painter, QRectF(12, (height() - 18) / 2.0, 18, 18),
-             m_kind == Kind::Plain ? QStringLiteral("undo") : QStringLiteral("warning"), ink);
+             m_kind != Kind::Plain ? QStringLiteral("warning")
+             : m_do                ? QStringLiteral("undo")
+                                   : QStringLiteral("check"),
+             ink);
 }
 
 }  // namespace tokenscope::ui

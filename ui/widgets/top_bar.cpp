@@ -20,9 +20,17 @@ constexpr int kBarHeight = 46;
 
 class Logo : public QWidget {
 public:
-    explicit Logo(QWidget* parent) : QWidget(parent) { setFixedSize(scaled(22), scaled(22)); }
+    explicit Logo(QWidget* parent) : QWidget(parent) { setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed); }
+
+    QSize sizeHint() const override { return {scaled(22), scaled(22)}; }
 
 protected:
+    void changeEvent(QEvent* event) override
+    {
+        QWidget::changeEvent(event);
+        if (event->type() == QEvent::FontChange)
+            updateGeometry();
+    }
     void paintEvent(QPaintEvent*) override
     {
         QPainter painter(this);
