@@ -5,6 +5,7 @@
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/model.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/bench/step_plans.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,24 +18,8 @@
 namespace tokenscope::kernels {
 namespace {
 
-enum class Kind { Decode, Prompt };  // one row of each of many sequences, or all rows of one
-
-StepPlan makePlan(Kind kind, int rows, int past, int vocabulary)
-{
-    StepPlan plan;
-    for (int row = 0; row < rows; ++row)
-        plan.tokens.push_back((row * 7919 + 13) % vocabulary);
-    const int sequences = kind == Kind::Decode ? rows : 1;
-    const int rowsEach = rows / sequences;
-    const int blocksEach = (past + rowsEach + kBlockTokens - 1) / kBlockTokens;
-    for (int s = 0; s < sequences; ++s) {
-        plan.sequences.push_back({s * rowsEach, rowsEach, past, s * blocksEach, blocksEach});
-        for (int block = 0; block < blocksEach; ++block)
-            plan.blockTable.push_back(s * blocksEach + block);
-        plan.logitRows.push_back((s + 1) * rowsEach - 1);
-    }
-    return plan;
-}
+using bench::makeStepPlan;
+using bench::StepKind;
 
 double leastMilliseconds(DeviceModel& device, const StepPlan& plan, int repetitions)
 {
@@ -81,20 +66,20 @@ int run(const char* path, int threads, int repetitions, std::string_view onlyIsa
         }
         std::printf("%s: loaded in %.0f ms\n", (*backend)->description().c_str(),
                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-        const auto report = [&](const char* what, Kind kind, int rows, int past, int times) {
+        const auto report = [&](const char* what, StepKind kind, int rows, int past, int times) {
             if (std::string_view(what).find(onlyStep) == std::string_view::npos)
                 return;
-            const double ms = leastMilliseconds(**device, makePlan(kind, rows, past, program->vocabulary), times);
+            const double ms = leastMilliseconds(**device, makeStepPlan(kind, rows, past, program->vocabulary), times);
             std::printf("  %-28s %8.2f ms a step, %7.1f tokens/s\n", what, ms, rows / ms * 1e3);
             std::fflush(stdout);
         };
         const int few = std::max(1, repetitions / 10);
-        report("1 row at 64", Kind::Decode, 1, 64, repetitions);
-        report("1 row at 4096", Kind::Decode, 1, 4096, repetitions);
-        report("4 sequences at 64", Kind::Decode, 4, 64, repetitions);
-        report("8 sequences at 64", Kind::Decode, 8, 64, repetitions);
-        report("32 sequences at 64", Kind::Decode, 32, 64, std::max(1, repetitions / 3));
-        report("prompt of 512", Kind::Prompt, 512, 0, few);
+        report("1 row at 64", StepKind::Decode, 1, 64, repetitions);
+        report("1 row at 4096", StepKind::Decode, 1, 4096, repetitions);
+        report("4 sequences at 64", StepKind::Decode, 4, 64, repetitions);
+        report("8 sequences at 64", StepKind::Decode, 8, 64, repetitions);
+        report("32 sequences at 64", StepKind::Decode, 32, 64, std::max(1, repetitions / 3));
+        report("prompt of 512", StepKind::Prompt, 512, 0, few);
     }
     return 0;
 }
