@@ -13,6 +13,7 @@ import datetime
 import json
 import pathlib
 import platform
+import statistics
 import sys
 import time
 
@@ -122,9 +123,7 @@ class Store:
             for name, version in setup["versions"].items():
                 if old.get("versions", {}).get(name, version) != version:
                     raise Failure(f"--json {path}: measured with another version of {name}; give another name")
-            # A ceiling is the best seen: a neighbour can only lower what one reading finds.
-            self.setup["limits"] = {key: max(filter(None, (value, old.get("limits", {}).get(key))), default=None)
-                                    for key, value in setup["limits"].items()}
+            self.setup["limits"] = {key: old["limits"][key] + value for key, value in setup["limits"].items()}
 
     def add(self, row, key, peer, pair):
         self.pairs.setdefault((row, key, peer), []).append(pair)
@@ -165,11 +164,12 @@ def markdown(document):
     lines = [f"{setup['model']} ({setup['model_bytes']:,} bytes), {setup['threads']} threads, {setup['date']}",
              f"{setup['cpu']}; ours with {setup['isa']}"]
     lines += [f"{name}: {version}" for name, version in setup["versions"].items()]
-    limits = setup["limits"]
-    if limits.get("read_bandwidth_bytes_per_s"):
-        lines.append(f"limits measured by tokenscope-cli system: {limits['read_bandwidth_bytes_per_s'] / 1e9:.1f} GB/s "
-                     f"read" + (f", {limits['int8_macs_per_s'] / 1e9:.0f} G 8-bit products/s"
-                                if limits.get("int8_macs_per_s") else ""))
+    for key, unit, scale, what in (("read_bandwidth_bytes_per_s", "GB/s", 1e-9, "read"),
+                                   ("int8_macs_per_s", "G/s", 1e-9, "8-bit products")):
+        readings = [reading * scale for reading in setup["limits"][key]]
+        if readings:
+            lines.append(f"limit, {what}: {statistics.median(readings):.1f} {unit}, median of {len(readings)} readings "
+                         f"({min(readings):.1f} … {max(readings):.1f})")
     lines += ["", "| Work | unit | better | ours | peer | value | ours / peer | interval (confidence) | pairs | "
               "of the limit: ours | peer |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in document["rows"]:
@@ -220,13 +220,16 @@ def compare(options):
     # The 8-bit peak is that of the widest instruction set; with a narrower one a share of it would say nothing.
     if isas and isa != isas[-1]:
         system["int8_macs_per_s"] = None
-    limits = {key: system.get(key) for key in ("read_bandwidth_bytes_per_s", "int8_macs_per_s")}
+    # One reading a call: what a shared machine allows changes by the minute, and a single best minute is no ceiling
+    # for measurements of all the others. Shares are of the readings' median.
+    limits = {key: [system[key]] if system.get(key) else [] for key in ("read_bandwidth_bytes_per_s", "int8_macs_per_s")}
     versions = {"ours": ours.version(), **{peer.name: peer.version() for peer in peers}}
     setup = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "cpu": cpu_name(),
              "isa": isa, "threads": options.threads, "model": model.name, "model_bytes": model.stat().st_size,
              "tokens": options.tokens, "versions": versions, "limits": limits}
     store = Store(options.json, setup)
-    ceilings = peer_statistics.Ceilings(inspect, store.setup["limits"])
+    ceilings = peer_statistics.Ceilings(inspect, {key: statistics.median(readings) if readings else None
+                                                  for key, readings in store.setup["limits"].items()})
 
     prompt = []
 

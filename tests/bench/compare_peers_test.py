@@ -171,6 +171,8 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(self.compare("--rows", "prompt", "--pairs", "3", "--json", file)[0], 0)
         values = json.loads(pathlib.Path(file).read_text())["rows"][0]["values"]
         self.assertEqual(values, [[30, 20], [40, 20], [40, 20]])
+        readings = json.loads(pathlib.Path(file).read_text())["setup"]["limits"]["read_bandwidth_bytes_per_s"]
+        self.assertEqual(readings, [1000000, 1000000])  # one a call
         code, _, err = self.compare("--rows", "prompt", "--threads", "1", "--json", file)
         self.assertEqual(code, 2)
         self.assertIn("measured with threads 2, now 1", err)
