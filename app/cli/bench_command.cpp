@@ -2,6 +2,9 @@
 #include "app/cli/command_line.h"
 #include "app/cli/commands.h"
 #include "app/cli/engine_session.h"
+#include "app/cli/step_bench_command.h"
+#include "app/services/model_hash.h"
+#include "app/services/paths.h"
 #include "app/services/run_documents.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -24,11 +27,13 @@ struct BenchOptions {
     std::vector<int> depth{0};
     int repetitions = 5;
     std::string form = "md";
+    std::vector<int> sequences;  // bare steps instead, see StepBenchOptions
+    std::vector<int> rows;
 };
 
 constexpr int kMostTokens = 1 << 20;
 
-Result<std::vector<BenchTest>> testsOf(const BenchOptions& wanted)
+Result<void> checkOptions(const BenchOptions& wanted)
 {
     const auto inRange = [](const std::vector<int>& values) {
         return std::all_of(values.begin(), values.end(), [](int value) { return value >= 0 && value <= kMostTokens; });
@@ -39,6 +44,13 @@ Result<std::vector<BenchTest>> testsOf(const BenchOptions& wanted)
         return fail(ErrorCode::BadSetting, fmt::format("-r {}: expected 1 to 1000", wanted.repetitions));
     if (wanted.form != "md" && wanted.form != "json" && wanted.form != "jsonl" && wanted.form != "csv")
         return fail(ErrorCode::BadSetting, fmt::format("-o {}: expected md, json, jsonl or csv", wanted.form));
+    if (!wanted.sequences.empty() && !wanted.rows.empty())
+        return fail(ErrorCode::BadSetting, "--sequences and --rows: give one of them at a time");
+    return {};
+}
+
+Result<std::vector<BenchTest>> testsOf(const BenchOptions& wanted)
+{
     std::vector<BenchTest> tests;
     for (int depth : wanted.depth) {
         for (int tokens : wanted.prompt) {
@@ -138,11 +150,10 @@ Result<BenchRow> measure(EngineSession& session, const CommonOptions& options, c
     return row;
 }
 
-std::string formatted(const std::string& form, const BenchSubject& subject, const std::vector<BenchRow>& rows,
-                      const std::vector<json>& documents)
+std::string formatted(const std::string& form, const std::string& table, const std::vector<json>& documents)
 {
     if (form == "md")
-        return benchMarkdown(subject, rows);
+        return table;
     if (form == "csv")
         return benchCsv(documents);
     if (form == "json")
@@ -153,10 +164,57 @@ std::string formatted(const std::string& form, const BenchSubject& subject, cons
     return lines;
 }
 
+void store(const CommonOptions& options, const EngineSettings& engine, const LoadedModelInfo& model,
+           std::int64_t startedMs, const std::vector<json>& documents)
+{
+    Settings used = options.settings;
+    used.engine = engine;
+    used.sampling.temperature = 0.0;
+    RunRow stored;
+    stored.kind = "bench";
+    stored.startedMs = startedMs;
+    stored.modelName = model.model.name;
+    stored.modelPath = model.model.path;
+    stored.modelSha256 = model.model.sha256;
+    stored.configJson = storedText(configDocument(used, model));
+    stored.environmentJson = storedText(environmentDocument(model));
+    stored.metricsJson = storedText(json::object());
+    stored.resultJson = storedText(documents);
+    const RunId id = saveRun(options, std::move(stored));
+    if (id > 0 && !options.quiet)
+        writeNote(fmt::format("run {}", id));
+}
+
+Result<int> steps(const CommonOptions& options, const BenchOptions& wanted)
+{
+    const std::int64_t startedMs = systemClock().wallMs();
+    auto measured = benchSteps(options, {.sequences = wanted.sequences,
+                                         .rows = wanted.rows,
+                                         .prompt = wanted.prompt,
+                                         .output = wanted.output,
+                                         .depth = wanted.depth,
+                                         .repetitions = wanted.repetitions});
+    if (!measured)
+        return tl::unexpected(measured.error());
+    if (options.save) {
+        if (auto hash = modelHash(cacheDirectory(), options.model, interruptFlag()))
+            measured->model.model.sha256 = std::move(*hash);
+    }
+    const std::vector<json> documents = stepDocuments(measured->tables);
+    store(options, measured->engine, measured->model, startedMs, documents);
+    if (!writeOut(formatted(wanted.form, stepMarkdown(measured->tables), documents)))
+        return tl::unexpected(outputFailed());
+    return kDone;
+}
+
 Result<int> bench(const CommonOptions& options, BenchOptions wanted)
 {
     if (options.json)
         wanted.form = "json";
+    if (auto good = checkOptions(wanted); !good)
+        return tl::unexpected(good.error());
+    if (!wanted.sequences.empty() || !wanted.rows.empty())
+        return steps(options, wanted);
     const auto tests = testsOf(wanted);
     if (!tests)
         return tl::unexpected(tests.error());
@@ -185,23 +243,8 @@ Result<int> bench(const CommonOptions& options, BenchOptions wanted)
     for (const BenchRow& row : rows)
         documents.push_back(benchDocument(subject, row));
 
-    Settings used = options.settings;
-    used.engine = engine;
-    used.sampling.temperature = 0.0;
-    RunRow stored;
-    stored.kind = "bench";
-    stored.startedMs = startedMs;
-    stored.modelName = session.model().model.name;
-    stored.modelPath = session.model().model.path;
-    stored.modelSha256 = session.model().model.sha256;
-    stored.configJson = storedText(configDocument(used, session.model()));
-    stored.environmentJson = storedText(environmentDocument(session.model()));
-    stored.metricsJson = storedText(json::object());
-    stored.resultJson = storedText(documents);
-    const RunId id = saveRun(options, std::move(stored));
-    if (id > 0 && !options.quiet)
-        writeNote(fmt::format("run {}", id));
-    if (!writeOut(formatted(wanted.form, subject, rows, documents)))
+    store(options, engine, session.model(), startedMs, documents);
+    if (!writeOut(formatted(wanted.form, benchMarkdown(subject, rows), documents)))
         return tl::unexpected(outputFailed());
     return kDone;
 }
@@ -221,7 +264,14 @@ void addBench(CommandLine& line)
         ->delimiter(',');
     command.add_option("-r,--repetitions", wanted->repetitions, "repetitions of each [5]");
     command.add_option("-o,--output", wanted->form, "md, json, jsonl or csv [md]");
-    CommandLine::addAbsentOptions(command, {"pg", "sequences", "rows", "profile", "techniques"});
+    command
+        .add_option("--sequences", wanted->sequences,
+                    "that many prompts of -p tokens each, then -n steps of all; several with commas")
+        ->delimiter(',');
+    command
+        .add_option("--rows", wanted->rows, "a step with that many sequences' rows at depth -d; several with commas")
+        ->delimiter(',');
+    CommandLine::addAbsentOptions(command, {"pg", "profile", "techniques"});
 }
 
 }  // namespace tokenscope::cli

@@ -123,6 +123,54 @@ std::string benchMarkdown(const BenchSubject& subject, const std::vector<BenchRo
     return text + "\nbuild: tokenscope " TOKENSCOPE_VERSION "\n";
 }
 
+std::vector<nlohmann::json> stepDocuments(const StepTables& tables)
+{
+    std::vector<nlohmann::json> documents;
+    for (const StepRow& row : tables.rows)
+        documents.push_back({{"n_rows", row.rows}, {"n_depth", row.depth}, {"step_ms", row.stepMs}});
+    for (const SequencesRow& row : tables.sequences) {
+        const int prompt = row.sequences * row.promptTokens;
+        const int output = row.sequences * row.outputTokens;
+        const double seconds = row.promptSeconds + row.outputSeconds;
+        documents.push_back({{"pp", row.promptTokens},
+                             {"tg", row.outputTokens},
+                             {"pl", row.sequences},
+                             {"n_kv", prompt + output},
+                             {"t_pp", row.promptSeconds},
+                             {"speed_pp", prompt / row.promptSeconds},
+                             {"t_tg", row.outputSeconds},
+                             {"speed_tg", output / row.outputSeconds},
+                             {"t", seconds},
+                             {"speed", (prompt + output) / seconds}});
+    }
+    return documents;
+}
+
+std::string stepMarkdown(const StepTables& tables)
+{
+    std::string text;
+    if (!tables.rows.empty())
+        text += "|   rows |  depth |  step ms |\n| -----: | -----: | -------: |\n";
+    for (const StepRow& row : tables.rows)
+        text += fmt::format("| {:>6} | {:>6} | {:>8.3f} |\n", row.rows, row.depth, row.stepMs);
+    // llama-batched-bench's heads.
+    if (!tables.sequences.empty())
+        text +=
+            "|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
+            "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n";
+    for (const SequencesRow& row : tables.sequences) {
+        const int prompt = row.sequences * row.promptTokens;
+        const int output = row.sequences * row.outputTokens;
+        const double seconds = row.promptSeconds + row.outputSeconds;
+        text +=
+            fmt::format("|{:6} | {:6} | {:4} | {:6} | {:8.3f} | {:8.2f} | {:8.3f} | {:8.2f} | {:8.3f} | {:8.2f} |\n",
+                        row.promptTokens, row.outputTokens, row.sequences, prompt + output, row.promptSeconds,
+                        prompt / row.promptSeconds, row.outputSeconds, output / row.outputSeconds, seconds,
+                        (prompt + output) / seconds);
+    }
+    return text;
+}
+
 std::string benchCsv(const std::vector<nlohmann::json>& documents)
 {
     std::string text;

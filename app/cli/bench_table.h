@@ -33,6 +33,30 @@ struct BenchSubject {
     KvFormat kv = KvFormat::F16;
 };
 
+// A step with one row of each of `rows` sequences.
+struct StepRow {
+    int rows = 0;
+    int depth = 0;        // tokens in the cache before, of each
+    double stepMs = 0.0;  // median
+};
+
+// `sequences` prompts read, then answered together. llama-batched-bench's pp, tg and pl.
+struct SequencesRow {
+    int promptTokens = 0;
+    int outputTokens = 0;
+    int sequences = 0;
+    double promptSeconds = 0.0;  // medians
+    double outputSeconds = 0.0;
+};
+
+// One of the two is empty.
+struct StepTables {
+    std::vector<StepRow> rows;
+    std::vector<SequencesRow> sequences;
+};
+std::vector<nlohmann::json> stepDocuments(const StepTables& tables);
+std::string stepMarkdown(const StepTables& tables);
+
 nlohmann::json benchDocument(const BenchSubject& subject, const BenchRow& row);
 std::string benchMarkdown(const BenchSubject& subject, const std::vector<BenchRow>& rows);
 std::string benchCsv(const std::vector<nlohmann::json>& documents);

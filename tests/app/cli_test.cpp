@@ -95,6 +95,14 @@ TEST_F(CommandLineTest, WrongUseIsRefusedWithASentenceAndExitCodeTwo)
     expectRefused(cli({"bench", path, "-o", "xml"}), "xml");
     expectRefused(cli({"bench", path, "-r", "0"}), "-r 0");
     expectRefused(cli({"bench", path, "-p", "0", "-n", "0"}), "nothing");
+    expectRefused(cli({"bench", path, "--sequences", "1,65"}), "--sequences 65: expected 1 to 64");
+    expectRefused(cli({"bench", path, "--sequences", "2", "-n", "0"}), "-p and -n");
+    expectRefused(cli({"bench", path, "--sequences", "2", "-d", "8"}), "-d");
+    expectRefused(cli({"bench", path, "--rows", "0"}), "--rows 0");
+    expectRefused(cli({"bench", path, "--rows", "x"}), "--rows x");
+    expectRefused(cli({"bench", path, "--rows", "1", "--sequences", "1"}), "--sequences and --rows");
+    expectRefused(cli({"bench", path, "--rows", "1", "-d", "64", "--context", "64"}), "--context 64");
+    expectRefused(cli({"bench", path, "--rows", "1,2", "-o", "xml"}), "xml");
     expectRefused(cli({"perplexity", path, "--file", file("t", "text"), "--window", "1"}), "--window 1");
     expectRefused(cli({"tokenize", path}), "--text");
     expectRefused(cli({"runs", "show", "nothing"}), "nothing");
@@ -346,6 +354,47 @@ TEST_F(CommandLineTest, BenchHasLlamaBenchsFieldsInEveryForm)
         cli({"bench", path, "-p", "16", "-n", "4", "-d", "32", "-r", "1", "--prefill-chunk", "16", "-o", "jsonl"});
     EXPECT_EQ(std::count(deep.out.begin(), deep.out.end(), '\n'), 2) << deep.err;
     EXPECT_NE(cli({"runs", "list"}).out.find("bench"), std::string::npos);
+}
+
+TEST_F(CommandLineTest, BenchOfSequencesHasBatchedBenchsNamesInEveryForm)
+{
+    const std::string path = model();
+    const auto with = [&](const char* form) {
+        return cli({"bench", path, "--sequences", "1,3", "-p", "10", "-n", "4", "-r", "2", "-o", form});
+    };
+    const json rows = document(with("json"));
+    ASSERT_EQ(rows.size(), 2u);
+    const json& row = rows[1];
+    EXPECT_EQ(row["pp"], 10);
+    EXPECT_EQ(row["tg"], 4);
+    EXPECT_EQ(row["pl"], 3);
+    EXPECT_EQ(row["n_kv"], 42);
+    EXPECT_NEAR(row["speed_pp"].get<double>() * row["t_pp"].get<double>(), 30.0, 1e-6);
+    EXPECT_NEAR(row["speed_tg"].get<double>() * row["t_tg"].get<double>(), 12.0, 1e-6);
+    EXPECT_NEAR(row["t"].get<double>(), row["t_pp"].get<double>() + row["t_tg"].get<double>(), 1e-9);
+    EXPECT_NEAR(row["speed"].get<double>() * row["t"].get<double>(), 42.0, 1e-6);
+
+    const auto lines = with("jsonl");
+    EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 2) << lines.err;
+    EXPECT_NE(with("md").out.find("S_TG t/s"), std::string::npos);
+    EXPECT_NE(with("csv").out.find("speed_tg"), std::string::npos);
+    EXPECT_NE(cli({"runs", "list"}).out.find("bench"), std::string::npos);
+}
+
+TEST_F(CommandLineTest, BenchOfRowsTimesAStepForEveryCountAndDepth)
+{
+    const std::string path = model();
+    const auto result = cli({"bench", path, "--rows", "1,2,8", "-d", "0,40", "-r", "1", "--json"});
+    const json rows = document(result);
+    ASSERT_EQ(rows.size(), 6u) << result.err;
+    EXPECT_EQ(rows[2]["n_rows"], 8);
+    EXPECT_EQ(rows[5]["n_depth"], 40);
+    for (const json& row : rows)
+        EXPECT_GT(row["step_ms"].get<double>(), 0.0);
+    EXPECT_NE(cli({"bench", path, "--rows", "2", "-r", "1"}).out.find("step ms"), std::string::npos);
+    EXPECT_NE(cli({"bench", path, "--rows", "2", "-r", "1", "-o", "csv"}).out.find("step_ms"), std::string::npos);
+    const auto onReference = cli({"bench", path, "--rows", "2", "-r", "1", "--device", "reference", "--json"});
+    EXPECT_EQ(document(onReference).size(), 1u) << onReference.err;
 }
 
 TEST_F(CommandLineTest, ChatAnswersLinesOfItsInputAndKeepsTheConversation)

@@ -1,0 +1,45 @@
+// Runs bare steps of a model and times them: no scheduler, no sampling, whatever tokens. What the model itself takes,
+// as other engines' batched benchmarks count it, and what a profile is made of.
+//
+// Computes on the calling thread and the backend's own.
+#pragma once
+
+#include "engine/base/clock.h"
+#include "engine/loaded_model.h"
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+namespace tokenscope {
+
+class StepBench {
+public:
+    // A cache for `settings.batch` sequences of `settings.context` tokens, which must be given. Refuses a cache budget
+    // that holds fewer.
+    static Result<StepBench> load(const std::filesystem::path& path, const EngineSettings& settings,
+                                  const LoadHooks& hooks);
+
+    const LoadedModelInfo& info() const { return m_model->info; }
+
+    // `tokens` of each of `sequences` from the beginning, as many rows a step as `prefill_chunk` says (512 where it
+    // says nothing), the last row's logits of each. Cancelled between stages.
+    Result<Nanoseconds> readPrompts(int sequences, int tokens);
+    // One row of each of `sequences` at position `depth`, with logits.
+    Result<Nanoseconds> decodeStep(int sequences, int depth);
+
+private:
+    StepBench(std::unique_ptr<LoadedModel> model, const std::atomic<bool>& cancelled)
+        : m_model(std::move(model)), m_cancelled(&cancelled)
+    {
+    }
+
+    void append(kernels::StepPlan& plan, int sequence, int position, int rows) const;
+    Result<Nanoseconds> run(const kernels::StepPlan& plan);
+
+    std::unique_ptr<LoadedModel> m_model;
+    const std::atomic<bool>* m_cancelled;
+};
+
+}  // namespace tokenscope
