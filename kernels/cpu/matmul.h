@@ -2,7 +2,7 @@
 // blocks of 32 (float formats keep f32 activations), one table of functions per instruction set.
 //
 // Every output element is reduced by one thread over k in block order, so that its bits depend on neither the number of
-// rows in the step, nor their tiling, nor the threads; AVX-512, AVX2 and scalar read the same layout. See the .cpp for
+// rows in the step, nor their tiling, nor the threads; all instruction sets read the same layout. See the .cpp for
 // the layout byte by byte.
 #pragma once
 

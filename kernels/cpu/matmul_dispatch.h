@@ -1,5 +1,5 @@
 // From a format named at run time to a layout known at compile time. Private to the matmul files. In an anonymous
-// namespace, because the files compiled for AVX2 and AVX-512 include it.
+// namespace, because the files compiled for one instruction set include it.
 #pragma once
 
 #include "kernels/cpu/matmul.h"

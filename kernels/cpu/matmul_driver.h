@@ -1,6 +1,6 @@
 // The loops around the inner kernels, the same for every instruction set: activation tiles, in them groups of 16 weight
 // rows, in them register tiles. Private to the matmul files. In an anonymous namespace, because the files compiled for
-// AVX2 and AVX-512 include it.
+// one instruction set include it.
 //
 // Activation tiles are outside, so that the 16 rows of activations stay in the first-level cache while the weights pass
 // through; one group of weights stays there for the register tiles of an activation tile.

@@ -1,6 +1,6 @@
 // The packed layout of weights and the layout of quantised activations, byte by byte. Private to the matmul files.
-// Only constants live here: the files compiled for AVX2 and AVX-512 include it, and an inline function compiled there
-// could be the copy the linker keeps for an old processor.
+// Only constants live here: the files compiled for one instruction set include it, and an inline function compiled
+// there could be the copy the linker keeps for an old processor.
 //
 // Weights. A matrix is a sequence of groups of 16 rows, each `groupBytes` long and 64-byte aligned; missing rows of the
 // last group are zeros. A quantised group is a scale plane followed, at the next multiple of 64, by a code plane.
@@ -10,7 +10,7 @@
 // Code plane, per block of 32 columns. Codes are unsigned; the value is (code − offset) · scale − minimum. In vector j
 // (0 … 7) byte i is row i / 4, column 4 j + i mod 4, so that one 32-bit lane is one row and one dot-product
 // instruction multiplies four columns of 16 rows by one broadcast of four activations. AVX2 reads the halves of a
-// vector: 8 rows each.
+// vector, 8 rows each, NEON its quarters.
 //   8 bits:  vectors 0 … 7 as they are (512 bytes)
 //   4 bits:  4 vectors; the low nibbles of vector v are codes j = v, the high ones j = v + 4 (256 bytes)
 //   2 bits:  2 vectors; bits 2 (j mod 4) … + 1 of vector j / 4 (128 bytes)

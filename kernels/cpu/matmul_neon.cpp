@@ -127,7 +127,7 @@ template <ScaleKind kKind>
 
 template <QuantLayout L>
 struct Quant {
-    static constexpr int kTokens = 4;  // 16 sums, 8 code vectors, 2 of activations and scales in 32 registers
+    static constexpr int kTokens = 8;
 
     // Σ code · q over code vectors 4 half … 4 half + 3, whose 16 activations are `x`, added to `dot`.
     template <int half>
@@ -174,6 +174,8 @@ struct Quant {
         return sum;
     }
 
+    // Sums stay in memory: the sums of 4 quarters do not fit in 32 registers beside 8 code vectors, 2 of activations
+    // and the scales, and unrolled over quarters the compiler keeps code vectors on the stack instead.
     template <int T>
     static void run(const TileJob& job)
     {
@@ -182,17 +184,15 @@ struct Quant {
         const std::byte* code = job.group + scalePlaneBytes<L>(job.cols);
         const ActivationBlock* x = job.x;
         float32x4_t sums[kQuarters][T];
-#pragma GCC unroll 4
-        for (int quarter = 0; quarter < kQuarters; ++quarter)
-#pragma GCC unroll 4
-            for (int t = 0; t < T; ++t)
-                sums[quarter][t] = vdupq_n_f32(0.0f);
+        for (auto& quarter : sums)
+            for (float32x4_t& sum : quarter)
+                sum = vdupq_n_f32(0.0f);
 
         for (int unit = job.cols / (kBlock * kUnit); unit > 0; --unit) {
             const std::byte* header = scales;
             scales += superHeaderBytes(L.scales);
             for (int b = 0; b < kUnit; ++b) {
-#pragma GCC unroll 4
+#pragma GCC unroll 1
                 for (int quarter = 0; quarter < kQuarters; ++quarter) {
                     const Scales s = loadScales<L.scales>(header, scales, quarter);
                     const int8x16_t w[kCodeVectors] = {
@@ -200,7 +200,7 @@ struct Quant {
                         codes<L.bits, 2>(code, quarter), codes<L.bits, 3>(code, quarter),
                         codes<L.bits, 4>(code, quarter), codes<L.bits, 5>(code, quarter),
                         codes<L.bits, 6>(code, quarter), codes<L.bits, 7>(code, quarter)};
-#pragma GCC unroll 4
+#pragma GCC unroll 2
                     for (int t = 0; t < T; ++t)
                         sums[quarter][t] = block(w, s, x[t], sums[quarter][t]);
                 }
@@ -209,10 +209,8 @@ struct Quant {
                 code += blockCodeBytes(L.bits);
             }
         }
-#pragma GCC unroll 4
-        for (int quarter = 0; quarter < kQuarters; ++quarter)
-#pragma GCC unroll 4
-            for (int t = 0; t < T; ++t)
+        for (int t = 0; t < T; ++t)
+            for (int quarter = 0; quarter < kQuarters; ++quarter)
                 store(job, t, quarter, sums[quarter][t]);
     }
 };

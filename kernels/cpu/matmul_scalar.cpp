@@ -1,5 +1,6 @@
-// Matrix products for processors without AVX2, and the plain twin the fast versions equal bit for bit: the same integer
-// sums, then the same float operations in the same order. std::fma is exact but slow where the processor has no FMA.
+// Matrix products for processors without vector kernels, and the plain twin that those equal bit for bit: the same
+// integer sums, then the same float operations in the same order. std::fma is exact but slow where the processor has no
+// FMA.
 #include "kernels/cpu/matmul_driver.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/matmul_quantize.h"
