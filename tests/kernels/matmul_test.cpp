@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -141,6 +142,26 @@ TEST_P(CpuMatmul, EqualsTheScalarKernelsBitForBit)
                 << dtypeInfo(type).name << " " << shape.rows << "×" << shape.cols << "×" << shape.tokens;
         }
     }
+}
+
+// One number for the bits of every format's products, the same on x86-64 and aarch64. It changes when the order of
+// float operations does, which then is another one everywhere.
+TEST_P(CpuMatmul, GivesTheBitsOfEveryOtherProcessor)
+{
+    constexpr int kRows = 20;
+    constexpr int kTokens = 7;
+    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a over words
+    for (DType type : kAllDTypes) {
+        const int cols = 2 * std::max(dtypeInfo(type).blockElements, 32);
+        const Packed packed(type, kRows, cols, m_random);
+        std::vector<float> x(static_cast<std::size_t>(kTokens * cols));
+        for (float& value : x)
+            value = static_cast<float>(static_cast<int>(m_random() % 4001) - 2000) / 300.0f;
+        const QuantizedRows quantized(kernels(), x.data(), kTokens, cols, cols);
+        for (float value : multiply(kernels(), packed.matrix, quantized))
+            hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3u;
+    }
+    EXPECT_EQ(hash, 654202295624073897u);
 }
 
 TEST_P(CpuMatmul, ARowsResultDoesNotDependOnTheRowsBesideIt)
