@@ -11,6 +11,7 @@ import time
 
 # Both sides get the same, so that neither sets up a longer cache; 4,096 is our default.
 RUN_CONTEXT = 4096
+STEPS = 32  # of each kind, where steps are compared
 
 
 class Failure(Exception):
@@ -110,8 +111,8 @@ class Ours:
             raise Failure(f"--ours {path}: no such file; build the target tokenscope-cli and give its path")
         self.options = ["--threads", threads] + (["--isa", isa] if isa else [])
 
-    def _bench(self, *arguments):
-        command = [self.path, "bench", self.model, *arguments, "-r", 1, "-o", "json", "--no-save", "--quiet"]
+    def _bench(self, *arguments, repetitions=1):
+        command = [self.path, "bench", self.model, *arguments, "-r", repetitions, "-o", "json", "--no-save", "--quiet"]
         return run(command + self.options)
 
     def document(self, *arguments):
@@ -129,7 +130,7 @@ class Ours:
         return batched_rows(self._bench("--sequences", listed, "-p", prompt, "-n", output).stdout)
 
     def step_ratio(self, rows):
-        documents = json_documents(self._bench("--rows", f"1,{rows}").stdout)
+        documents = json_documents(self._bench("--rows", f"1,{rows}", repetitions=STEPS).stdout)
         times = {d["n_rows"]: d["step_ms"] for d in documents if "step_ms" in d}
         if 1 not in times or rows not in times:
             raise Failure(f"tokenscope-cli bench --rows 1,{rows}: printed no step_ms for both")
@@ -214,7 +215,7 @@ class Peer:
 
     def step_ratio(self, rows):
         """A step of `rows` sequences over one of a single sequence: the nearest their programs measure."""
-        speeds = self.sequences([1, rows], 16, 32)
+        speeds = self.sequences([1, rows], 16, STEPS)
         if 1 not in speeds or rows not in speeds:
             raise Failure(f"{self.name} llama-batched-bench: printed no speed for 1 and {rows} sequences")
         return rows * speeds[1] / speeds[rows]
