@@ -211,7 +211,8 @@ class Peer:
         context = max(counts) * (prompt + output)
         command = [program, "-m", self.model, "-t", self.threads, "-c", context, "-npp", prompt, "-ntg", output,
                    "-npl", ",".join(map(str, counts))]
-        return batched_rows(run(command).stdout)
+        done = run(command)
+        return batched_rows(done.stdout + "\n" + done.stderr)  # ik_llama.cpp's table goes with its log
 
     def step_ratio(self, rows):
         """A step of `rows` sequences over one of a single sequence: the nearest their programs measure."""
