@@ -52,6 +52,15 @@ struct WindowScore {
     double nll = 0.0;  // sum
 };
 
+// "2 windows of 512 tokens, the last of 130", "1 window of 130 tokens"
+std::string windowsText(const std::vector<WindowScore>& windows)
+{
+    const std::size_t longest = windows.front().tokens, last = windows.back().tokens;
+    std::string text =
+        fmt::format("{} {} of {} tokens", windows.size(), windows.size() == 1 ? "window" : "windows", longest);
+    return last == longest ? text : text + fmt::format(", the last of {}", last);
+}
+
 json resultDocument(const std::vector<WindowScore>& windows)
 {
     json list = json::array();
@@ -138,11 +147,11 @@ Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wa
     if (id > 0)
         result["run_id"] = std::to_string(id);
 
-    const bool written = options.json
-                             ? printJson(result)
-                             : writeOut(fmt::format("perplexity {:.4f} (mean nll {:.6f}, {} windows of {} tokens)\n",
-                                                    result["perplexity"].get<double>(),
-                                                    result["mean_nll"].get<double>(), scores.size(), wanted.window));
+    const bool written =
+        options.json
+            ? printJson(result)
+            : writeOut(fmt::format("perplexity {:.4f} (mean nll {:.6f}, {})\n", result["perplexity"].get<double>(),
+                                   result["mean_nll"].get<double>(), windowsText(scores)));
     if (!written)
         return tl::unexpected(outputFailed());
     return kDone;
