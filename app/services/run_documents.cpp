@@ -9,6 +9,9 @@ namespace {
 
 using nlohmann::json;
 
+// Candidates of all tokens together: about 25 bytes each in the database. Whole vocabularies would fill it.
+constexpr std::size_t kMostStoredLogits = 100'000;
+
 json optionalNumber(const std::optional<double>& value)
 {
     return value ? json(*value) : json(nullptr);
@@ -191,8 +194,8 @@ json runDocument(const RequestFinished& finished, const LoadedModelInfo& model, 
 json runDocument(const RunRow& row)
 {
     json config = parsedOr(row.configJson, json::object());
-    json model = parsedOr(row.resultJson, json::object());
-    model = model.is_object() && model.contains("model") ? model["model"] : json::object();
+    const json result = parsedOr(row.resultJson, json::object());
+    json model = result.is_object() && result.contains("model") ? result["model"] : json::object();
     model["path"] = row.modelPath;
     model["name"] = row.modelName;
     model["sha256"] = row.modelSha256.empty() ? json(nullptr) : json(row.modelSha256);
@@ -206,8 +209,10 @@ json runDocument(const RunRow& row)
                   {"config", std::move(config)},
                   {"environment", parsedOr(row.environmentJson, json::object())},
                   {"run_id", std::to_string(row.id)}};
+    if (result.is_object() && result.contains("top_logits"))
+        document["top_logits"] = result["top_logits"];
     if (row.kind == "bench" || row.kind == "perplexity")
-        document["result"] = parsedOr(row.resultJson, nullptr);
+        document["result"] = result;
     if (row.promptText)
         document["prompt"] = *row.promptText;
     if (row.trace) {
@@ -231,7 +236,11 @@ RunRow makeRunRow(std::string kind, const RequestFinished& finished, const Loade
     row.configJson = storedText(configDocument(used, model));
     row.environmentJson = storedText(environmentDocument(model));
     row.metricsJson = storedText(metricsDocument(metrics, model.loadMs));
-    row.resultJson = storedText({{"model", modelDocument(model.model)}});
+    json result{{"model", modelDocument(model.model)}};
+    if (!finished.topLogits.empty() &&
+        finished.topLogits.size() * finished.topLogits.front().size() <= kMostStoredLogits)
+        result["top_logits"] = topLogitsDocument(finished.topLogits);
+    row.resultJson = storedText(result);
     row.trace = finished.trace;
     row.outputText = finished.text;
     row.promptIds = finished.promptIds;
