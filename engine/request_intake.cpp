@@ -45,9 +45,10 @@ Result<void> encodeChat(PreparedPrompt& prompt, const ChatPrompt& chat, const Mo
 
     if (!model.chatTemplate) {
         if (!model.templateError.empty())
-            return fail(ErrorCode::TemplateFailed,
-                        fmt::format("the chat template cannot be used: {}; choose template=raw to complete plain text",
-                                    model.templateError));
+            return fail(
+                ErrorCode::TemplateFailed,
+                fmt::format("the chat template cannot be used: {}; choose --template raw to complete plain text",
+                            model.templateError));
         std::string text;
         for (const ChatMessage& message : messages)
             text += (&message == messages.data() ? "" : "\n") + message.content;

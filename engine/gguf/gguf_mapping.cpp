@@ -58,7 +58,10 @@ public:
         void* data = ::mmap(nullptr, static_cast<std::size_t>(state->bytes), PROT_READ, MAP_PRIVATE, file->fd(), 0);
         if (data == MAP_FAILED)
             return fail(errno == ENOMEM ? ErrorCode::OutOfMemory : ErrorCode::FileAccess,
-                        fmt::format("{}: mapping its {} bytes failed: {}", name, state->bytes, std::strerror(errno)));
+                        fmt::format("{}: mapping its {} bytes failed: {}; {}", name, state->bytes, std::strerror(errno),
+                                    errno == ENOMEM
+                                        ? "raise the limit of address space (ulimit -v) or end other programs"
+                                        : "copy the file to a local disk, whose files can be mapped"));
         const auto* begin = static_cast<const std::byte*>(data);
         m_parts.push_back({std::move(*file), name, begin, state->bytes, MappingGuard(begin, state->bytes)});
         return {};

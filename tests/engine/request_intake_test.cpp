@@ -94,7 +94,7 @@ TEST(RequestIntake, ATemplateThatFailsNamesTheReasonAndTheWayOut)
     const auto prompt = preparePrompt(specOf(ChatPrompt{{{"user", "hi"}}}), text);
     EXPECT_EQ(prompt.error().code, ErrorCode::TemplateFailed);
     EXPECT_THAT(prompt.error().message, HasSubstr("line 3"));
-    EXPECT_THAT(prompt.error().message, HasSubstr("template=raw"));
+    EXPECT_THAT(prompt.error().message, HasSubstr("--template raw"));
     EXPECT_TRUE(preparePrompt(specOf(TextPrompt{"hi"}), text).has_value());
 
     const auto raised =
