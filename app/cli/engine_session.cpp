@@ -107,6 +107,11 @@ std::optional<MeasuredCeilings> EngineSession::ceilings()
         writeError("note: " + measured.error().message);
         return std::nullopt;
     }
+    const double load = loadWhileMeasured(cacheDirectory(), *device);
+    if (load > kQuietLoad && !m_options.quiet)
+        writeError(fmt::format("note: other programs used {:.0f} % of the processors while the ceilings were measured; "
+                               "they may be too low (system --remeasure)",
+                               load * 100));
     return *measured;
 }
 

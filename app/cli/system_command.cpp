@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-json systemDocument(const MachineInfo& machine, const EffectiveDevice& device, const MeasuredCeilings& ceilings)
+json systemDocument(const MachineInfo& machine, const EffectiveDevice& device, const MeasuredCeilings& ceilings,
+                    double load)
 {
     return {{"version", TOKENSCOPE_VERSION},
             {"cpu", machine.cpu},
@@ -29,11 +30,13 @@ json systemDocument(const MachineInfo& machine, const EffectiveDevice& device, c
             {"read_bandwidth_bytes_per_s", ceilings.readBytesPerSecond},
             {"int8_macs_per_s", ceilings.int8MacsPerSecond},
             {"f32_macs_per_s", ceilings.f32MacsPerSecond},
+            {"ceilings_other_load", load},
             {"gpu", nullptr},
             {"gpu_reason", machine.gpuReason}};
 }
 
-std::string summary(const MachineInfo& machine, const EffectiveDevice& device, const MeasuredCeilings& ceilings)
+std::string summary(const MachineInfo& machine, const EffectiveDevice& device, const MeasuredCeilings& ceilings,
+                    double load)
 {
     constexpr double kGiga = 1e9;
     constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
@@ -50,6 +53,11 @@ std::string summary(const MachineInfo& machine, const EffectiveDevice& device, c
                         device.threads);
     text += fmt::format("8-bit ceiling    {:.1f} G multiply-adds/s\n", ceilings.int8MacsPerSecond / kGiga);
     text += fmt::format("f32 ceiling      {:.1f} G multiply-adds/s\n", ceilings.f32MacsPerSecond / kGiga);
+    if (load > kQuietLoad)
+        text +=
+            fmt::format("                 too low: other programs used {:.0f} % of the processors meanwhile; measure "
+                        "again with --remeasure on a quiet machine\n",
+                        load * 100);
     text += fmt::format("GPU              none: {}\n", machine.gpuReason);
     return text;
 }
@@ -69,8 +77,9 @@ Result<int> describe(const CommonOptions& options, bool remeasure)
         ceilings = *measured;
     }
     const MachineInfo machine = describeMachine();
-    const bool written = options.json ? printJson(systemDocument(machine, *device, *ceilings))
-                                      : writeOut(summary(machine, *device, *ceilings));
+    const double load = loadWhileMeasured(cacheDirectory(), *device);
+    const bool written = options.json ? printJson(systemDocument(machine, *device, *ceilings, load))
+                                      : writeOut(summary(machine, *device, *ceilings, load));
     if (!written)
         return tl::unexpected(outputFailed());
     return kDone;

@@ -29,8 +29,14 @@ std::uint64_t peakResidentBytes();  // of this process so far
 
 std::optional<MeasuredCeilings> storedCeilings(const std::filesystem::path& cacheDirectory,
                                                const EffectiveDevice& device);
-// Measures and stores; about a second of all threads. Never call before a first token.
+// Measures and stores; about a second of all threads, two where other programs compute meanwhile: then the better of
+// both readings counts. Never call before a first token.
 Result<MeasuredCeilings> measureAndStoreCeilings(const std::filesystem::path& cacheDirectory,
                                                  const EffectiveDevice& device);
+
+// The share of the processors that other programs used while the stored ceilings were measured, 0 … 1; 0 where none
+// are stored or the system does not tell. Above kQuietLoad (0.1 s of a second on two processors) they may be too low.
+double loadWhileMeasured(const std::filesystem::path& cacheDirectory, const EffectiveDevice& device);
+inline constexpr double kQuietLoad = 0.05;
 
 }  // namespace tokenscope
