@@ -202,6 +202,7 @@ TEST_F(CommandLineTest, RunJsonHasEveryFieldAndTheRunIsStored)
     EXPECT_EQ(run["run_id"], "1");
 
     const json stored = document(cli({"runs", "show", "last", "--json"}));
+    EXPECT_EQ(stored["top_logits"], run["top_logits"]);
     EXPECT_EQ(stored["output_ids"], run["output_ids"]);
     EXPECT_EQ(stored["text"], run["text"]);
     EXPECT_EQ(stored["metrics"], run["metrics"]);
@@ -261,6 +262,29 @@ TEST_F(CommandLineTest, AnInterruptEndsWith130AndKeepsThePartialAnswer)
     EXPECT_LT(stored["output_ids"].size(), 8000u);
 }
 
+TEST_F(CommandLineTest, ASecondInterruptEndsAtOnceWhateverItWaitsFor)
+{
+    test::TestModelSpec spec;
+    spec.context = 8192;
+    const std::string path = model(spec);
+    ASSERT_EQ(cli({"run", path, "--ids", "65", "--max-tokens", "1"}).exitCode, 0);  // makes the database
+    // After the first interrupt it saves what it has, and this lock keeps it waiting.
+    auto database =
+        Connection::open(folder.file("data") / "tokenscope" / "tokenscope.sqlite", Connection::Access::ReadWrite);
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->execute("BEGIN IMMEDIATE"));
+    test::ChildOptions options;
+    options.interruptAfter = "\xef\xbf\xbd";
+    options.keepsInterrupting = true;
+    const auto result =
+        cli({"run", path, "--ids", "65", "--ignore-eos", "--max-tokens", "8000", "--seed", "1", "--context", "8192"},
+            options);
+    EXPECT_EQ(result.exitCode, 130) << result.err;
+    EXPECT_EQ(result.err.find("not saved"), std::string::npos) << "it waited to the end: " << result.err;
+    ASSERT_TRUE(database->execute("ROLLBACK"));
+    EXPECT_EQ(document(cli({"runs", "list", "--json"}))["runs"].size(), 1u);
+}
+
 TEST_F(CommandLineTest, InspectTellsOfAnyGgufWhetherItRuns)
 {
     const json info = document(cli({"inspect", model(), "--json"}));
@@ -314,6 +338,16 @@ TEST_F(CommandLineTest, PerplexityScoresEveryTokenAfterTheFirstOfAWindow)
         (result["windows"][0]["mean_nll"].get<double>() + result["windows"][1]["mean_nll"].get<double>()) / 2;
     EXPECT_NEAR(result["mean_nll"].get<double>(), mean, 1e-9);
     EXPECT_NEAR(result["perplexity"].get<double>(), std::exp(mean), 1e-6 * std::exp(mean));
+}
+
+TEST_F(CommandLineTest, PerplexitySaysHowLongItsWindowsReallyWere)
+{
+    const std::string path = model();
+    const std::string text = file("t.txt", "012345678901234567890123456789");
+    EXPECT_NE(cli({"perplexity", path, "--file", text}).out.find(", 1 window of 30 tokens)"), std::string::npos);
+    EXPECT_NE(cli({"perplexity", path, "--file", text, "--window", "16"})
+                  .out.find(", 2 windows of 16 tokens, the last of 14)"),
+              std::string::npos);
 }
 
 TEST_F(CommandLineTest, PerplexityWindowsBeginWithTheBosTheModelWants)
@@ -456,9 +490,12 @@ TEST_F(CommandLineTest, SystemTellsTheMachineAndItsCeilings)
                               "read_bandwidth_bytes_per_s", "int8_macs_per_s", "f32_macs_per_s", "gpu", "gpu_reason"})
         EXPECT_TRUE(system.contains(field)) << field;
     EXPECT_GT(system["read_bandwidth_bytes_per_s"].get<double>(), 1e8);
+    EXPECT_GE(system["ceilings_other_load"].get<double>(), 0.0);
+    EXPECT_LE(system["ceilings_other_load"].get<double>(), 1.0);
     const json again = document(cli({"system", "--json"}));
     EXPECT_EQ(again["read_bandwidth_bytes_per_s"], system["read_bandwidth_bytes_per_s"])
         << "measured once, then stored";
+    EXPECT_EQ(again["ceilings_other_load"], system["ceilings_other_load"]);
 }
 
 TEST_F(CommandLineTest, AClosedStdoutIsAFailureAndNoSignal)

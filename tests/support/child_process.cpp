@@ -71,7 +71,10 @@ ChildResult runChild(const std::string& program, const std::vector<std::string>&
     bool isInterrupted = options.interruptAfter.empty();
     std::array<pollfd, 2> streams{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-        ::poll(streams.data(), streams.size(), -1);
+        constexpr int kInterruptEveryMs = 50;
+        const bool mayRepeat = options.keepsInterrupting && isInterrupted;
+        if (::poll(streams.data(), streams.size(), mayRepeat ? kInterruptEveryMs : -1) == 0)
+            ::kill(child, SIGINT);
         for (std::size_t i = 0; i < streams.size(); ++i) {
             if (streams[i].fd < 0 || streams[i].revents == 0)
                 continue;

@@ -17,6 +17,7 @@ struct ChildOptions {
     std::string input;                               // its standard input
     std::map<std::string, std::string> environment;  // in addition to ours
     std::string interruptAfter;                      // SIGINT once this was written to stdout; empty = never
+    bool keepsInterrupting = false;                  // and again every 50 ms until it ends
 };
 
 // No shell: arguments arrive as they are.
