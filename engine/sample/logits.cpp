@@ -57,15 +57,27 @@ void keepUntil(std::vector<TopLogit>& members, float largest, double missing)
 
 Result<float> largestLogit(std::span<const float> logits)
 {
-    // Two plain loops over a cache-sized piece instead of one with an exit: both become vector code.
-    constexpr std::size_t kPiece = 4096;
-    float largest = -kInfinity;
+    // Side by side, so that no logit waits for the one before and the compiler makes vector code of it; without an exit
+    // inside a piece of cache size. A maximum does not depend on the order.
+    constexpr std::size_t kPiece = 4096, kLanes = 16;
+    std::array<float, kLanes> lanes;
+    lanes.fill(-kInfinity);
     for (std::size_t begin = 0; begin < logits.size(); begin += kPiece) {
         const auto piece = logits.subspan(begin, std::min(kPiece, logits.size() - begin));
-        int bad = 0;
-        for (float v : piece)
-            bad |= static_cast<int>(!(v < kInfinity));  // also true for NaN
-        if (bad != 0) {
+        std::array<int, kLanes> bad{};
+        std::size_t i = 0;
+        for (; i + kLanes <= piece.size(); i += kLanes) {
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                const float v = piece[i + lane];
+                bad[lane] |= static_cast<int>(!(v < kInfinity));  // also true for NaN
+                lanes[lane] = v > lanes[lane] ? v : lanes[lane];
+            }
+        }
+        for (; i < piece.size(); ++i) {
+            bad[0] |= static_cast<int>(!(piece[i] < kInfinity));
+            lanes[0] = std::max(lanes[0], piece[i]);
+        }
+        if (std::any_of(bad.begin(), bad.end(), [](int b) { return b != 0; })) {
             const auto at = std::find_if(piece.begin(), piece.end(), [](float v) { return !(v < kInfinity); });
             const auto id = begin + static_cast<std::size_t>(at - piece.begin());
             return fail(ErrorCode::NotANumber,
@@ -73,9 +85,8 @@ Result<float> largestLogit(std::span<const float> logits)
                                     "file is damaged",
                                     id, std::isnan(*at) ? "NaN" : "infinite"));
         }
-        for (float v : piece)
-            largest = v > largest ? v : largest;
     }
+    const float largest = *std::max_element(lanes.begin(), lanes.end());
     if (largest == -kInfinity)
         return fail(ErrorCode::NotANumber, fmt::format("all {} logits are −infinity", logits.size()));
     return largest;

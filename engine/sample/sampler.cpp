@@ -68,10 +68,12 @@ std::span<const float> Sampler::penalised(std::span<const float> logits, const S
 Result<TokenId> Sampler::sample(std::span<const float> logits, const SamplingSettings& settings,
                                 std::span<const TokenId> history, const DrawKey& key)
 {
-    if (auto raw = largestLogit(logits); !raw)
-        return tl::unexpected(raw.error());
+    auto largest = largestLogit(logits);
+    if (!largest)
+        return tl::unexpected(largest.error());
     const std::span<const float> row = penalised(logits, settings, history);
-    const auto largest = largestLogit(row);
+    if (row.data() != logits.data())
+        largest = largestLogit(row);
     if (!largest)
         return tl::unexpected(largest.error());
 
