@@ -39,8 +39,8 @@ Result<EffectiveDevice> resolveDevice(const EngineSettings& settings)
     const int cores = kernels::physicalCores();
     const int mostThreads = 4 * cores;
     if (settings.threads < 0 || settings.threads > mostThreads)
-        return fail(ErrorCode::BadSetting, fmt::format("threads={}: expected 1 to {} (four times the {} cores)",
-                                                       settings.threads, mostThreads, cores));
+        return fail(ErrorCode::BadSetting, "threads={}: expected 1 to {} (four times the {} cores)", settings.threads,
+                    mostThreads, cores);
     if (settings.device == Device::Reference)
         return EffectiveDevice{Device::Reference, IsaChoice::Scalar, 1};
 
@@ -50,8 +50,7 @@ Result<EffectiveDevice> resolveDevice(const EngineSettings& settings)
         std::string names;
         for (kernels::Isa present : available)
             names += (names.empty() ? "" : ", ") + std::string(kernels::isaName(present));
-        return fail(ErrorCode::BadSetting,
-                    fmt::format("isa={}: this processor has {}", kernels::isaName(kernelIsa(isa)), names));
+        return fail(ErrorCode::BadSetting, "isa={}: this processor has {}", kernels::isaName(kernelIsa(isa)), names);
     }
     return EffectiveDevice{Device::Cpu, isa, settings.threads == 0 ? cores : settings.threads};
 }

@@ -31,10 +31,9 @@ Result<void> checkSpec(const RequestSpec& spec)
     const auto* score = std::get_if<ScorePrompt>(&spec.prompt);
     const int topLogits = score ? score->topLogits : spec.topLogits;
     if (topLogits < 0 || topLogits > kMostTopLogits)
-        return fail(ErrorCode::BadInput,
-                    fmt::format("{} top logits were asked for: expected 0 to {}", topLogits, kMostTopLogits));
+        return fail(ErrorCode::BadInput, "{} top logits were asked for: expected 0 to {}", topLogits, kMostTopLogits);
     if (spec.answerIndex < 0)
-        return fail(ErrorCode::BadInput, fmt::format("the answer's index is {}: expected 0 or more", spec.answerIndex));
+        return fail(ErrorCode::BadInput, "the answer's index is {}: expected 0 or more", spec.answerIndex);
     return {};
 }
 
@@ -208,9 +207,9 @@ Result<void> EngineLoop::admit(ActiveRequest& request, RequestSpec&& spec)
     const int rows = trace.promptTokens - (request.isScoring ? 1 : 0);
     if (rows > m_tokenLimit)
         return fail(ErrorCode::ContextFull,
-                    fmt::format("the prompt has {} tokens and the context holds {}: shorten the prompt by {} or load "
-                                "the model with a larger context",
-                                rows, m_tokenLimit, rows - m_tokenLimit));
+                    "the prompt has {} tokens and the context holds {}: shorten the prompt by {} or load "
+                    "the model with a larger context",
+                    rows, m_tokenLimit, rows - m_tokenLimit);
     reserveTrace(request, spec);
     m_scheduler->add(request.result.request, rows, request.isScoring);
     request.isScheduled = true;

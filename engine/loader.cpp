@@ -53,11 +53,11 @@ Result<std::string> readTemplateFile(const std::filesystem::path& path)
     if (file)
         file.read(source.data(), static_cast<std::streamsize>(source.size()));
     if (!file.is_open() || file.bad())
-        return fail(ErrorCode::FileAccess, fmt::format("the template file {} cannot be read", path.string()));
+        return fail(ErrorCode::FileAccess, "the template file {} cannot be read", path.string());
     source.resize(static_cast<std::size_t>(file.gcount()));
     if (source.size() > kMostTemplateBytes)
-        return fail(ErrorCode::BadInput,
-                    fmt::format("the template file {} has more than {} bytes", path.string(), kMostTemplateBytes));
+        return fail(ErrorCode::BadInput, "the template file {} has more than {} bytes", path.string(),
+                    kMostTemplateBytes);
     return source;
 }
 
@@ -144,9 +144,8 @@ public:
         if (!tokenizer)
             return tl::unexpected(std::move(tokenizer.error()));
         if ((*tokenizer)->vocabularySize() != m_program.vocabulary)
-            return fail(ErrorCode::BadFile, fmt::format("{}: the tokenizer has {} tokens and token_embd.weight {} rows",
-                                                        m_file.path.filename().string(), (*tokenizer)->vocabularySize(),
-                                                        m_program.vocabulary));
+            return fail(ErrorCode::BadFile, "{}: the tokenizer has {} tokens and token_embd.weight {} rows",
+                        m_file.path.filename().string(), (*tokenizer)->vocabularySize(), m_program.vocabulary);
         m_text.tokenizer = std::move(*tokenizer);
         chooseTemplate(m_text, m_file, m_settings, m_warnings);
         return {};
@@ -175,9 +174,8 @@ public:
         info.blockCount = m_settings.kvBudgetBytes == 0 ? blocksOfSequence * m_settings.batch
                                                         : static_cast<int>(budget->kvBytes / info.blockBytes);
         if (info.blockCount < 1)
-            return fail(ErrorCode::BadSetting,
-                        fmt::format("kv_budget={}: one block of {} tokens takes {} bytes", m_settings.kvBudgetBytes,
-                                    kernels::kBlockTokens, info.blockBytes));
+            return fail(ErrorCode::BadSetting, "kv_budget={}: one block of {} tokens takes {} bytes",
+                        m_settings.kvBudgetBytes, kernels::kBlockTokens, info.blockBytes);
 
         double released = 0.0;
         kernels::LoadOptions options;

@@ -39,16 +39,15 @@ Result<void> encodeChat(PreparedPrompt& prompt, const ChatPrompt& chat, const Mo
         return fail(ErrorCode::BadInput, "the chat has no messages: write one first");
     if (chat.continueLast && messages.back().role != "assistant")
         return fail(ErrorCode::BadInput,
-                    fmt::format("only an answer can be continued, and the last of {} messages is of role \"{}\"",
-                                messages.size(), messages.back().role));
+                    "only an answer can be continued, and the last of {} messages is of role \"{}\"", messages.size(),
+                    messages.back().role);
     const Tokenizer& tokenizer = *model.tokenizer;
 
     if (!model.chatTemplate) {
         if (!model.templateError.empty())
-            return fail(
-                ErrorCode::TemplateFailed,
-                fmt::format("the chat template cannot be used: {}; choose --template raw to complete plain text",
-                            model.templateError));
+            return fail(ErrorCode::TemplateFailed,
+                        "the chat template cannot be used: {}; choose --template raw to complete plain text",
+                        model.templateError);
         std::string text;
         for (const ChatMessage& message : messages)
             text += (&message == messages.data() ? "" : "\n") + message.content;
@@ -77,9 +76,8 @@ Result<void> takeIds(PreparedPrompt& prompt, const std::vector<TokenId>& ids, co
 {
     for (std::size_t i = 0; i < ids.size(); ++i)
         if (ids[i] < 0 || ids[i] >= tokenizer.vocabularySize())
-            return fail(ErrorCode::BadInput,
-                        fmt::format("id {} at place {} of the prompt is not in the vocabulary (0 to {})", ids[i], i,
-                                    tokenizer.vocabularySize() - 1));
+            return fail(ErrorCode::BadInput, "id {} at place {} of the prompt is not in the vocabulary (0 to {})",
+                        ids[i], i, tokenizer.vocabularySize() - 1);
     prompt.ids = ids;
     return {};
 }
@@ -103,8 +101,8 @@ Result<PreparedPrompt> preparePrompt(const RequestSpec& spec, const ModelText& m
 
     if (std::holds_alternative<ScorePrompt>(spec.prompt) && prompt.ids.size() < 2)
         return fail(ErrorCode::BadInput,
-                    fmt::format("scoring needs at least 2 ids and was given {}: the first has nothing before it",
-                                prompt.ids.size()));
+                    "scoring needs at least 2 ids and was given {}: the first has nothing before it",
+                    prompt.ids.size());
     if (prompt.ids.empty())
         return fail(ErrorCode::BadInput, prompt.droppedBytes > 0
                                              ? fmt::format("nothing is left of the prompt: the vocabulary has no token "

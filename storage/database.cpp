@@ -277,7 +277,7 @@ Result<void> Connection::backupTo(const std::filesystem::path& path) const
 {
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored))
-        return fail(ErrorCode::FileAccess, fmt::format("{}: is there already and is not overwritten", path.string()));
+        return fail(ErrorCode::FileAccess, "{}: is there already and is not overwritten", path.string());
 
     sqlite3* target = nullptr;
     int result = sqlite3_open_v2(path.c_str(), &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

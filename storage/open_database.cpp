@@ -171,7 +171,7 @@ Result<void> enterSession(const Connection& connection)
         if (!verdict)
             return tl::unexpected(verdict.error());
         if (*verdict != "ok")
-            return fail(ErrorCode::DamagedDatabase, fmt::format("{}: {}", connection.path().string(), *verdict));
+            return fail(ErrorCode::DamagedDatabase, "{}: {}", connection.path().string(), *verdict);
     }
     if (sessions->living == 0) {
         if (auto done = tidyChats(connection); !done)
@@ -190,7 +190,7 @@ Result<Connection> openOnce(const fs::path& file)
 {
     const FileHeader header = readHeader(file);
     if (header.isDamaged)
-        return fail(ErrorCode::DamagedDatabase, fmt::format("{}: is not an SQLite database", file.string()));
+        return fail(ErrorCode::DamagedDatabase, "{}: is not an SQLite database", file.string());
     if (header.version > static_cast<std::uint32_t>(schemaVersion()))
         return tl::unexpected(newerError(file, header.version));
     std::error_code ignored;
@@ -225,17 +225,15 @@ Result<std::string> moveAside(const fs::path& file, const Error& why)
 {
     const fs::path aside = freePath(file, "damaged");
     if (!moveWithoutOverwriting(file, aside))
-        return fail(ErrorCode::DamagedDatabase,
-                    fmt::format("{}: is damaged and could not be renamed to {}: {}; nothing is saved", file.string(),
-                                aside.filename().string(), std::strerror(errno)));
+        return fail(ErrorCode::DamagedDatabase, "{}: is damaged and could not be renamed to {}: {}; nothing is saved",
+                    file.string(), aside.filename().string(), std::strerror(errno));
     // The log belongs to the file and is found by its name; without it, it would be played into the new one.
     for (const char* ending : {"-wal", "-shm"}) {
         std::error_code ignored;
         const fs::path from = file.string() + ending;
         if (fs::exists(from, ignored) && !moveWithoutOverwriting(from, aside.string() + ending))
-            return fail(ErrorCode::FileAccess,
-                        fmt::format("{}: belongs to a damaged database and could not be renamed: {}", from.string(),
-                                    std::strerror(errno)));
+            return fail(ErrorCode::FileAccess, "{}: belongs to a damaged database and could not be renamed: {}",
+                        from.string(), std::strerror(errno));
     }
     return fmt::format("The database was damaged ({}). It was kept as {}, and a new one was begun.", why.message,
                        aside.string());
@@ -248,9 +246,8 @@ Result<OpenedDatabase> openDatabase(const fs::path& dataDirectory)
     std::error_code problem;
     fs::create_directories(dataDirectory, problem);
     if (problem || !fs::is_directory(dataDirectory, problem))
-        return fail(ErrorCode::FileAccess,
-                    fmt::format("{}: the data folder cannot be made: {}; chats and runs are not saved",
-                                dataDirectory.string(), problem ? problem.message() : "it is not a folder"));
+        return fail(ErrorCode::FileAccess, "{}: the data folder cannot be made: {}; chats and runs are not saved",
+                    dataDirectory.string(), problem ? problem.message() : "it is not a folder");
     const fs::path file = dataDirectory / "tokenscope.sqlite";
     const FolderLock lock(dataDirectory);
 

@@ -132,7 +132,7 @@ Result<RunRow> readRun(const Connection& connection, RunId id)
         if (!found)
             return tl::unexpected(found.error());
         if (!*found)
-            return fail(ErrorCode::BadInput, fmt::format("there is no run {}; `runs list` shows those there are", id));
+            return fail(ErrorCode::BadInput, "there is no run {}; `runs list` shows those there are", id);
         row = rowOf(*statement);
         if (!statement->isNull(10)) {
             auto trace = unpackTrace(statement->blob(10));

@@ -186,9 +186,8 @@ Result<RequestTrace> unpackTrace(std::span<const std::byte> bytes)
     if (bytes.size() < 4 || bytes[0] != kMagic[0] || bytes[1] != kMagic[1] || bytes[2] != kMagic[2])
         return fail(ErrorCode::DamagedDatabase, "the stored measurements of a run do not begin with TST");
     if (bytes[3] != kVersion)
-        return fail(ErrorCode::DamagedDatabase,
-                    fmt::format("the stored measurements of a run have version {}, expected 1",
-                                std::to_integer<int>(bytes[3])));
+        return fail(ErrorCode::DamagedDatabase, "the stored measurements of a run have version {}, expected 1",
+                    std::to_integer<int>(bytes[3]));
     Unpacker in(bytes.subspan(4));
     RequestTrace trace;
     trace.submittedNs = in.time(0);
@@ -202,8 +201,8 @@ Result<RequestTrace> unpackTrace(std::span<const std::byte> bytes)
     trace.kvBytesPeak = in.number();
     const std::uint64_t reason = in.number();
     if (reason > static_cast<std::uint64_t>(StopReason::Error))
-        return fail(ErrorCode::DamagedDatabase,
-                    fmt::format("the stored measurements of a run have the unknown stop reason {}", reason));
+        return fail(ErrorCode::DamagedDatabase, "the stored measurements of a run have the unknown stop reason {}",
+                    reason);
     trace.reason = static_cast<StopReason>(reason);
 
     trace.chunks.resize(in.count(3));
@@ -246,8 +245,8 @@ Result<RequestTrace> unpackTrace(std::span<const std::byte> bytes)
         stepBefore = step;
     }
     if (!in.good() || !in.atEnd())
-        return fail(ErrorCode::DamagedDatabase,
-                    fmt::format("the stored measurements of a run are not whole ({} bytes)", bytes.size()));
+        return fail(ErrorCode::DamagedDatabase, "the stored measurements of a run are not whole ({} bytes)",
+                    bytes.size());
     return trace;
 }
 

@@ -39,11 +39,11 @@ Result<void> checkOptions(const BenchOptions& wanted)
         return std::all_of(values.begin(), values.end(), [](int value) { return value >= 0 && value <= kMostTokens; });
     };
     if (!inRange(wanted.prompt) || !inRange(wanted.output) || !inRange(wanted.depth))
-        return fail(ErrorCode::BadSetting, fmt::format("-p, -n and -d: expected 0 to {} tokens", kMostTokens));
+        return fail(ErrorCode::BadSetting, "-p, -n and -d: expected 0 to {} tokens", kMostTokens);
     if (wanted.repetitions < 1 || wanted.repetitions > 1000)
-        return fail(ErrorCode::BadSetting, fmt::format("-r {}: expected 1 to 1000", wanted.repetitions));
+        return fail(ErrorCode::BadSetting, "-r {}: expected 1 to 1000", wanted.repetitions);
     if (wanted.form != "md" && wanted.form != "json" && wanted.form != "jsonl" && wanted.form != "csv")
-        return fail(ErrorCode::BadSetting, fmt::format("-o {}: expected md, json, jsonl or csv", wanted.form));
+        return fail(ErrorCode::BadSetting, "-o {}: expected md, json, jsonl or csv", wanted.form);
     if (!wanted.sequences.empty() && !wanted.rows.empty())
         return fail(ErrorCode::BadSetting, "--sequences and --rows: give one of them at a time");
     return {};
@@ -120,9 +120,8 @@ Result<double> elapsedNs(const BenchTest& test, const RequestTrace& trace)
     for (const ChunkStamp& chunk : trace.chunks)
         total += chunk.tokens;
     if (total <= before)
-        return fail(
-            ErrorCode::BadSetting,
-            fmt::format("-d {}: one step read depth and prompt together; use a smaller --prefill-chunk", test.depth));
+        return fail(ErrorCode::BadSetting,
+                    "-d {}: one step read depth and prompt together; use a smaller --prefill-chunk", test.depth);
     return static_cast<double>(trace.chunks.back().endNs - from) / (total - before) * test.promptTokens;
 }
 

@@ -56,7 +56,7 @@ Result<void> apply(Settings& settings, const std::string& key, const std::string
     if (done)
         return {};
     if (isKnownButAbsent(key) || isAbsentValue)
-        return fail(ErrorCode::BadSetting, fmt::format("--{} {}: not available in this build", option, value));
+        return fail(ErrorCode::BadSetting, "--{} {}: not available in this build", option, value);
     return done;
 }
 
@@ -231,7 +231,7 @@ void CommandLine::addAbsent(CLI::App& group, const std::vector<std::string>& nam
         CLI::App* command = group.add_subcommand(name)->group("");
         command->prefix_command();
         m_actions.emplace_back(command, [full = before + name](const CommonOptions&) -> Result<int> {
-            return fail(ErrorCode::BadSetting, fmt::format("{}: not available in this build", full));
+            return fail(ErrorCode::BadSetting, "{}: not available in this build", full);
         });
     }
 }
@@ -246,7 +246,7 @@ Result<void> CommandLine::applySettings()
     const std::string& source = m_common.settings.engine.templateOverride;
     if (!source.empty() && source != "raw") {
         if (auto text = readTextFile(source); !text)
-            return fail(text.error().code, fmt::format("--template {}", text.error().message));
+            return fail(text.error().code, "--template {}", text.error().message);
     }
     const std::array<std::pair<std::string_view, LogLevel>, 5> levels{{{"debug", LogLevel::Debug},
                                                                        {"info", LogLevel::Info},
@@ -256,8 +256,7 @@ Result<void> CommandLine::applySettings()
     const auto level =
         std::find_if(levels.begin(), levels.end(), [&](const auto& known) { return known.first == m_logLevel; });
     if (level == levels.end())
-        return fail(ErrorCode::BadSetting,
-                    fmt::format("--log {}: expected debug, info, warn, error or off", m_logLevel));
+        return fail(ErrorCode::BadSetting, "--log {}: expected debug, info, warn, error or off", m_logLevel);
     setLogLevel(level->second);
     m_common.dataDirectory = m_dataDirectory.empty() ? defaultDataDirectory() : std::filesystem::path(m_dataDirectory);
     return {};
@@ -315,11 +314,10 @@ Result<std::string> readTextFile(const std::filesystem::path& path)
     if (path != "-") {
         std::error_code ignored;
         if (std::filesystem::is_directory(path, ignored))
-            return fail(ErrorCode::FileAccess, fmt::format("{}: is a folder, not a file", path.string()));
+            return fail(ErrorCode::FileAccess, "{}: is a folder, not a file", path.string());
         file.open(path, std::ios::binary);
         if (!file)
-            return fail(ErrorCode::FileAccess,
-                        fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+            return fail(ErrorCode::FileAccess, "{}: cannot be read: {}", path.string(), std::strerror(errno));
     }
     std::istream& stream = path == "-" ? std::cin : file;
     std::string text;
@@ -327,7 +325,7 @@ Result<std::string> readTextFile(const std::filesystem::path& path)
     while (stream.read(buffer.data(), buffer.size()) || stream.gcount() > 0) {
         text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
         if (text.size() > kMostBytes)
-            return fail(ErrorCode::BadInput, fmt::format("{}: has more than {} bytes", path.string(), kMostBytes));
+            return fail(ErrorCode::BadInput, "{}: has more than {} bytes", path.string(), kMostBytes);
     }
     return text;
 }

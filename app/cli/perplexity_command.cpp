@@ -80,9 +80,9 @@ json resultDocument(const std::vector<WindowScore>& windows)
 Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wanted)
 {
     if (wanted.window < 2 || wanted.window > 1 << 20)
-        return fail(ErrorCode::BadSetting, fmt::format("--window {}: expected 2 to {} tokens", wanted.window, 1 << 20));
+        return fail(ErrorCode::BadSetting, "--window {}: expected 2 to {} tokens", wanted.window, 1 << 20);
     if (wanted.windows < 0)
-        return fail(ErrorCode::BadSetting, fmt::format("--windows {}: expected 1 or more", wanted.windows));
+        return fail(ErrorCode::BadSetting, "--windows {}: expected 1 or more", wanted.windows);
     const auto text = readTextFile(wanted.file);
     if (!text)
         return tl::unexpected(text.error());
@@ -92,8 +92,8 @@ Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wa
     if (engine.context == 0)
         engine.context = std::max(wanted.window, kLeastContext);
     if (engine.context < wanted.window)
-        return fail(ErrorCode::BadSetting,
-                    fmt::format("--window {}: the context holds {} tokens (--context)", wanted.window, engine.context));
+        return fail(ErrorCode::BadSetting, "--window {}: the context holds {} tokens (--context)", wanted.window,
+                    engine.context);
     EngineSession session(options);
     if (auto loaded = session.load(engine); !loaded)
         return tl::unexpected(loaded.error());
@@ -102,8 +102,8 @@ Result<int> perplexity(const CommonOptions& options, const PerplexityOptions& wa
     const auto windows = cutWindows(encoded.ids, tokenizer, wanted);
     if (windows.empty())
         return fail(ErrorCode::BadInput,
-                    fmt::format("{}: its text gives {} tokens, and scoring needs at least 2: give a longer text",
-                                wanted.file, encoded.ids.size()));
+                    "{}: its text gives {} tokens, and scoring needs at least 2: give a longer text", wanted.file,
+                    encoded.ids.size());
     if (encoded.droppedBytes > 0 && !options.quiet)
         writeError(fmt::format("note: {} bytes that the vocabulary lacks were dropped", encoded.droppedBytes));
 

@@ -35,9 +35,8 @@ Result<std::vector<TokenId>> parseIds(const std::string& text)
         TokenId id = 0;
         const auto [next, problem] = std::from_chars(at, end, id);
         if (problem != std::errc())
-            return fail(
-                ErrorCode::BadInput,
-                fmt::format("--ids {}: expected whole numbers with commas between, as 1,2,3", text.substr(0, 60)));
+            return fail(ErrorCode::BadInput, "--ids {}: expected whole numbers with commas between, as 1,2,3",
+                        text.substr(0, 60));
         ids.push_back(id);
         at = next;
         while (at != end && *at == ' ')
@@ -45,9 +44,8 @@ Result<std::vector<TokenId>> parseIds(const std::string& text)
         if (at == end)
             return ids;
         if (*at++ != ',')
-            return fail(
-                ErrorCode::BadInput,
-                fmt::format("--ids {}: expected whole numbers with commas between, as 1,2,3", text.substr(0, 60)));
+            return fail(ErrorCode::BadInput, "--ids {}: expected whole numbers with commas between, as 1,2,3",
+                        text.substr(0, 60));
     }
 }
 
@@ -139,8 +137,7 @@ Result<int> run(const CommonOptions& options, const RunOptions& wanted)
 {
     constexpr int kMostLogits = 1'000'000;
     if (wanted.topLogits < 0 || wanted.topLogits > kMostLogits)
-        return fail(ErrorCode::BadSetting,
-                    fmt::format("--top-logits {}: expected 0 to {}", wanted.topLogits, kMostLogits));
+        return fail(ErrorCode::BadSetting, "--top-logits {}: expected 0 to {}", wanted.topLogits, kMostLogits);
     const auto prompt = readPrompt(wanted);
     if (!prompt)
         return tl::unexpected(prompt.error());

@@ -73,7 +73,7 @@ Result<RunId> parseRunId(Storage& storage, const std::string& text)
     RunId id = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), id);
     if (problem != std::errc() || end != text.data() + text.size() || id < 1)
-        return fail(ErrorCode::BadInput, fmt::format("{}: is no run; expected its number or last", text));
+        return fail(ErrorCode::BadInput, "{}: is no run; expected its number or last", text);
     return id;
 }
 
@@ -228,7 +228,7 @@ Result<void> writeFile(const std::string& path, const std::string& text)
     if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
         const std::string why = std::strerror(errno);
         std::remove(beside.c_str());
-        return fail(ErrorCode::FileAccess, fmt::format("--out {}: cannot be written: {}", path, why));
+        return fail(ErrorCode::FileAccess, "--out {}: cannot be written: {}", path, why);
     }
     return {};
 }
@@ -236,7 +236,7 @@ Result<void> writeFile(const std::string& path, const std::string& text)
 Result<int> exportRuns(const CommonOptions& options, const ExportOptions& wanted)
 {
     if (wanted.format != "json" && wanted.format != "csv")
-        return fail(ErrorCode::BadSetting, fmt::format("--format {}: expected json or csv", wanted.format));
+        return fail(ErrorCode::BadSetting, "--format {}: expected json or csv", wanted.format);
     if (wanted.format == "csv" && wanted.withText)
         return fail(ErrorCode::BadSetting, "--with-text: a CSV holds measurements only; use --format json");
     const auto storage = openStorage(options);

@@ -19,7 +19,7 @@ Result<void> checkCounts(const char* option, const std::vector<int>& counts)
 {
     for (int count : counts)
         if (count < 1 || count > kMostSequences)
-            return fail(ErrorCode::BadSetting, fmt::format("{} {}: expected 1 to {}", option, count, kMostSequences));
+            return fail(ErrorCode::BadSetting, "{} {}: expected 1 to {}", option, count, kMostSequences);
     return {};
 }
 
@@ -45,9 +45,9 @@ public:
             engine.context = needed;
         if (engine.context < needed)
             return fail(ErrorCode::BadSetting,
-                        fmt::format("--context {}: the longest sequence to measure has {} tokens; give at least that "
-                                    "or leave it out",
-                                    engine.context, needed));
+                        "--context {}: the longest sequence to measure has {} tokens; give at least that "
+                        "or leave it out",
+                        engine.context, needed);
         if (auto loaded = load(engine); !loaded)
             return tl::unexpected(loaded.error());
         StepBenchResult result{m_bench->info(), engine, {}};

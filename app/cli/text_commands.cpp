@@ -65,7 +65,7 @@ Result<int> tokenize(const CommonOptions& options, const TokenizeOptions& wanted
     if (wanted.bos) {
         const auto bos = side->tokenizer->bos();
         if (!bos)
-            return fail(ErrorCode::BadInput, fmt::format("--bos: {} has no such token", options.model));
+            return fail(ErrorCode::BadInput, "--bos: {} has no such token", options.model);
         encoded.ids.insert(encoded.ids.begin(), *bos);
     }
     if (encoded.droppedBytes > 0 && !options.quiet)
@@ -90,8 +90,7 @@ Result<int> tokenize(const CommonOptions& options, const TokenizeOptions& wanted
 
 tl::unexpected<Error> badMessages(const std::string& file, const std::string& what)
 {
-    return fail(ErrorCode::BadInput,
-                fmt::format("{}: {}; expected [{{\"role\":\"user\",\"content\":\"…\"}}, …]", file, what));
+    return fail(ErrorCode::BadInput, "{}: {}; expected [{{\"role\":\"user\",\"content\":\"…\"}}, …]", file, what);
 }
 
 Result<std::vector<ChatMessage>> readMessages(const std::string& path)
@@ -134,8 +133,7 @@ Result<std::string> templateSource(const CommonOptions& options, const GgufFile&
     if (!own)
         return tl::unexpected(own.error());
     if (!*own)
-        return fail(ErrorCode::BadInput,
-                    fmt::format("{}: has no chat template; give one with --template FILE", options.model));
+        return fail(ErrorCode::BadInput, "{}: has no chat template; give one with --template FILE", options.model);
     return **own;
 }
 

@@ -96,7 +96,7 @@ Result<void> ChatService::openConversation(ConversationId id)
     if (!d->tree(id)) {
         if (d->storage.state() != Storage::State::Ready)
             return tl::unexpected(d->storage.error());
-        return fail(ErrorCode::BadInput, fmt::format("conversation {} is not in the database any more", id));
+        return fail(ErrorCode::BadInput, "conversation {} is not in the database any more", id);
     }
     d->current = id;
     d->pathChanged();
@@ -312,7 +312,7 @@ Result<std::string> ChatService::exportMarkdown(ConversationId id) const
 {
     const ConversationTree* tree = d->tree(id);
     if (!tree)
-        return fail(ErrorCode::BadInput, fmt::format("conversation {} is not in the database any more", id));
+        return fail(ErrorCode::BadInput, "conversation {} is not in the database any more", id);
     std::vector<const MessageRow*> branch;
     for (MessageId message : tree->path())
         branch.push_back(&tree->find(message)->row);
@@ -323,7 +323,7 @@ Result<std::string> ChatService::exportJson(ConversationId id) const
 {
     const ConversationTree* tree = d->tree(id);
     if (!tree)
-        return fail(ErrorCode::BadInput, fmt::format("conversation {} is not in the database any more", id));
+        return fail(ErrorCode::BadInput, "conversation {} is not in the database any more", id);
     return conversationToJson(tree->row, tree->messages());
 }
 

@@ -28,12 +28,12 @@ Result<void> writeJsonFile(const std::filesystem::path& path, const nlohmann::js
         stream.close();
         if (!stream) {
             std::filesystem::remove(beside, problem);
-            return fail(ErrorCode::FileAccess, fmt::format("{}: cannot be written", path.string()));
+            return fail(ErrorCode::FileAccess, "{}: cannot be written", path.string());
         }
     }
     std::filesystem::rename(beside, path, problem);
     if (problem)
-        return fail(ErrorCode::FileAccess, fmt::format("{}: cannot be written: {}", path.string(), problem.message()));
+        return fail(ErrorCode::FileAccess, "{}: cannot be written: {}", path.string(), problem.message());
     return {};
 }
 

@@ -41,19 +41,19 @@ Result<std::string> hashOf(const fs::path& model, const std::atomic<bool>& cance
 {
     std::ifstream stream(model, std::ios::binary);
     if (!stream)
-        return fail(ErrorCode::FileAccess, fmt::format("{}: cannot be read", model.string()));
+        return fail(ErrorCode::FileAccess, "{}: cannot be read", model.string());
     const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
     if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1)
         return fail(ErrorCode::Internal, "libcrypto has no SHA-256");
     std::vector<char> buffer(1u << 20);
     while (stream) {
         if (cancelled)
-            return fail(ErrorCode::Cancelled, fmt::format("{}: reading was cancelled", model.string()));
+            return fail(ErrorCode::Cancelled, "{}: reading was cancelled", model.string());
         stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
         EVP_DigestUpdate(context.get(), buffer.data(), static_cast<std::size_t>(stream.gcount()));
     }
     if (stream.bad())
-        return fail(ErrorCode::FileAccess, fmt::format("{}: reading failed", model.string()));
+        return fail(ErrorCode::FileAccess, "{}: reading failed", model.string());
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int bytes = 0;
     EVP_DigestFinal_ex(context.get(), digest, &bytes);

@@ -38,10 +38,10 @@ Result<StepBench> StepBench::load(const std::filesystem::path& path, const Engin
     const int wanted = settings.batch * blocksFor((*model)->info.context);
     if ((*model)->info.blockCount < wanted)
         return fail(ErrorCode::BadSetting,
-                    fmt::format("kv_budget={}: holds {} blocks of {} tokens, {} sequences of {} tokens need {}; give a "
+                    "kv_budget={}: holds {} blocks of {} tokens, {} sequences of {} tokens need {}; give a "
                                 "larger one or leave it out",
                                 settings.kvBudgetBytes, (*model)->info.blockCount, kernels::kBlockTokens,
-                                settings.batch, (*model)->info.context, wanted));
+                                settings.batch, (*model)->info.context, wanted);
     return StepBench(std::move(*model), hooks.cancelled);
 }
 

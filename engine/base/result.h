@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <tl/expected.hpp>
 
 namespace tokenscope {
@@ -46,6 +48,14 @@ using Result = tl::expected<T, Error>;
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message)
 {
     return tl::unexpected<Error>(Error{code, std::move(message)});
+}
+
+// The sentence from its form and its variable parts, which become `args`.
+template <typename... Args>
+    requires(sizeof...(Args) > 0)
+tl::unexpected<Error> fail(ErrorCode code, fmt::format_string<const Args&...> form, const Args&... args)
+{
+    return tl::unexpected<Error>(Error{code, fmt::format(form, args...), {fmt::format("{}", args)...}});
 }
 
 }  // namespace tokenscope

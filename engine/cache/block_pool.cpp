@@ -19,8 +19,8 @@ Result<std::vector<BlockId>> BlockPool::take(int count)
 {
     assert(count >= 0);
     if (count > freeCount())
-        return fail(ErrorCode::OutOfKvMemory,
-                    fmt::format("{} cache blocks are needed and {} of {} are free", count, freeCount(), blockCount()));
+        return fail(ErrorCode::OutOfKvMemory, "{} cache blocks are needed and {} of {} are free", count, freeCount(),
+                    blockCount());
     std::vector<BlockId> taken;
     taken.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {

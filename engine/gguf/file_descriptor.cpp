@@ -42,15 +42,15 @@ Result<FileDescriptor> FileDescriptor::open(const std::filesystem::path& path)
         fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (fd < 0 && errno == EINTR);
     if (fd < 0)
-        return fail(ErrorCode::FileAccess, fmt::format("{} cannot be opened: {}", name, std::strerror(errno)));
+        return fail(ErrorCode::FileAccess, "{} cannot be opened: {}", name, std::strerror(errno));
     FileDescriptor file(fd, name);
     struct stat status{};
     if (::fstat(fd, &status) != 0)
-        return fail(ErrorCode::FileAccess, fmt::format("{} cannot be examined: {}", name, std::strerror(errno)));
+        return fail(ErrorCode::FileAccess, "{} cannot be examined: {}", name, std::strerror(errno));
     if (S_ISDIR(status.st_mode))
-        return fail(ErrorCode::FileAccess, fmt::format("{} is a folder, expected a .gguf file", name));
+        return fail(ErrorCode::FileAccess, "{} is a folder, expected a .gguf file", name);
     if (!S_ISREG(status.st_mode))
-        return fail(ErrorCode::FileAccess, fmt::format("{} is not an ordinary file, expected a .gguf file", name));
+        return fail(ErrorCode::FileAccess, "{} is not an ordinary file, expected a .gguf file", name);
     return file;
 }
 
@@ -58,7 +58,7 @@ Result<FileDescriptor::State> FileDescriptor::state() const
 {
     struct stat status{};
     if (::fstat(m_fd, &status) != 0)
-        return fail(ErrorCode::FileAccess, fmt::format("{} cannot be examined: {}", m_name, std::strerror(errno)));
+        return fail(ErrorCode::FileAccess, "{} cannot be examined: {}", m_name, std::strerror(errno));
     return State{static_cast<std::uint64_t>(status.st_size),
                  std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }

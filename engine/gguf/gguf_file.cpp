@@ -75,11 +75,9 @@ Result<SplitKeys> splitKeys(const GgufFile& file)
         return SplitKeys{};
     const std::string name = file.path.filename().string();
     if (keys.count > kMaxParts)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: split.count is {}, the limit is {}", name, keys.count, kMaxParts));
+        return fail(ErrorCode::BadFile, "{}: split.count is {}, the limit is {}", name, keys.count, kMaxParts);
     if (keys.number >= keys.count)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: split.no is {}, but split.count is {}", name, keys.number, keys.count));
+        return fail(ErrorCode::BadFile, "{}: split.no is {}, but split.count is {}", name, keys.number, keys.count);
     return keys;
 }
 
@@ -87,8 +85,8 @@ Result<void> addPart(GgufFile& file, const std::filesystem::path& path, std::uin
 {
     auto part = openPart(path);
     if (!part && part.error().code == ErrorCode::FileAccess)
-        return fail(ErrorCode::FileAccess,
-                    fmt::format("part {} of {} of the split model: {}", index + 1, first.count, part.error().message));
+        return fail(ErrorCode::FileAccess, "part {} of {} of the split model: {}", index + 1, first.count,
+                    part.error().message);
     if (!part)
         return tl::unexpected(part.error());
     GgufFile alone;
@@ -98,9 +96,8 @@ Result<void> addPart(GgufFile& file, const std::filesystem::path& path, std::uin
     if (!keys)
         return tl::unexpected(keys.error());
     if (keys->count != first.count || keys->number != index)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: split.no is {} of {}, expected {} of {}: the parts do not belong together",
-                                path.filename().string(), keys->number, keys->count, index, first.count));
+        return fail(ErrorCode::BadFile, "{}: split.no is {} of {}, expected {} of {}: the parts do not belong together",
+                    path.filename().string(), keys->number, keys->count, index, first.count);
     adopt(file, std::move(*part), path);
     return {};
 }
@@ -109,13 +106,13 @@ Result<void> checkJoined(const GgufFile& file, const SplitKeys& keys)
 {
     const std::string name = file.path.filename().string();
     if (keys.tensorCount && *keys.tensorCount != file.tensors.size())
-        return fail(ErrorCode::BadFile, fmt::format("{}: split.tensors.count is {}, but the {} parts hold {} tensors",
-                                                    name, *keys.tensorCount, file.parts.size(), file.tensors.size()));
+        return fail(ErrorCode::BadFile, "{}: split.tensors.count is {}, but the {} parts hold {} tensors", name,
+                    *keys.tensorCount, file.parts.size(), file.tensors.size());
     std::unordered_set<std::string_view> names;
     for (const GgufTensor& tensor : file.tensors)
         if (!names.insert(tensor.name).second)
-            return fail(ErrorCode::BadFile, fmt::format("{}: tensor {} appears again in part {}", name,
-                                                        printableName(tensor.name), tensor.part + 1));
+            return fail(ErrorCode::BadFile, "{}: tensor {} appears again in part {}", name, printableName(tensor.name),
+                        tensor.part + 1);
     return {};
 }
 
@@ -125,8 +122,8 @@ Result<GgufFile> openAll(const std::filesystem::path& given)
     const std::filesystem::path first = splitName && splitName->number > 1 ? splitPath(*splitName, 1) : given;
     auto firstPart = openPart(first);
     if (!firstPart && first != given && firstPart.error().code == ErrorCode::FileAccess)
-        return fail(ErrorCode::FileAccess, fmt::format("{} is part {} of a split model: {}", given.filename().string(),
-                                                       splitName->number, firstPart.error().message));
+        return fail(ErrorCode::FileAccess, "{} is part {} of a split model: {}", given.filename().string(),
+                    splitName->number, firstPart.error().message);
     if (!firstPart)
         return tl::unexpected(firstPart.error());
     GgufFile file;
@@ -137,21 +134,20 @@ Result<GgufFile> openAll(const std::filesystem::path& given)
     const std::string name = first.filename().string();
     if (keys->count == 1) {
         if (first != given)
-            return fail(ErrorCode::BadFile, fmt::format("{}: split.count is 1, but a part numbered {} was opened", name,
-                                                        splitName->number));
+            return fail(ErrorCode::BadFile, "{}: split.count is 1, but a part numbered {} was opened", name,
+                        splitName->number);
         return file;
     }
     if (!splitName)
         return fail(ErrorCode::BadFile,
-                    fmt::format("{}: split.count is {}, but the name does not end in -00001-of-{:05}.gguf, "
-                                "so the other parts cannot be found; give the parts their names back",
-                                name, keys->count, keys->count));
+                    "{}: split.count is {}, but the name does not end in -00001-of-{:05}.gguf, "
+                    "so the other parts cannot be found; give the parts their names back",
+                    name, keys->count, keys->count);
     if (splitName->count != keys->count)
-        return fail(ErrorCode::BadFile, fmt::format("{}: split.count is {}, but the name says {} parts", name,
-                                                    keys->count, splitName->count));
+        return fail(ErrorCode::BadFile, "{}: split.count is {}, but the name says {} parts", name, keys->count,
+                    splitName->count);
     if (keys->number != 0)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: split.no is {}, expected 0 in the first part", name, keys->number));
+        return fail(ErrorCode::BadFile, "{}: split.no is {}, expected 0 in the first part", name, keys->number);
     for (std::uint64_t i = 1; i < keys->count; ++i)
         if (auto ok = addPart(file, splitPath(*splitName, i + 1), i, *keys); !ok)
             return tl::unexpected(ok.error());
@@ -163,9 +159,8 @@ Result<GgufFile> openAll(const std::filesystem::path& given)
 tl::unexpected<Error> wrongKind(const GgufFile& file, std::string_view key, const GgufValue& value,
                                 const char* expected)
 {
-    return fail(ErrorCode::BadFile,
-                fmt::format("{}: metadata key {} is a {}, expected {}", file.path.filename().string(),
-                            printableName(std::string(key)), valueKind(value), expected));
+    return fail(ErrorCode::BadFile, "{}: metadata key {} is a {}, expected {}", file.path.filename().string(),
+                printableName(std::string(key)), valueKind(value), expected);
 }
 
 }  // namespace
@@ -190,8 +185,8 @@ Result<std::optional<std::uint64_t>> GgufFile::unsignedValue(std::string_view ke
     if (!value)
         return wrongKind(*this, key, found->second, "an integer");
     if (*value < 0)
-        return fail(ErrorCode::BadFile, fmt::format("{}: metadata key {} is {}, expected at least 0",
-                                                    path.filename().string(), printableName(std::string(key)), *value));
+        return fail(ErrorCode::BadFile, "{}: metadata key {} is {}, expected at least 0", path.filename().string(),
+                    printableName(std::string(key)), *value);
     return static_cast<std::uint64_t>(*value);
 }
 

@@ -48,20 +48,17 @@ public:
             return tl::unexpected(state.error());
         const std::string name = path.filename().string();
         if (state->bytes != expected.bytes)
-            return fail(ErrorCode::FileAccess,
-                        fmt::format("{} had {} bytes when it was opened and has {} now; load it again", name,
-                                    expected.bytes, state->bytes));
+            return fail(ErrorCode::FileAccess, "{} had {} bytes when it was opened and has {} now; load it again", name,
+                        expected.bytes, state->bytes);
         if (state->modifiedNs != expected.modifiedNs)
-            return fail(
-                ErrorCode::FileAccess,
-                fmt::format("{} ({} bytes) was written to since it was opened; load it again", name, state->bytes));
+            return fail(ErrorCode::FileAccess, "{} ({} bytes) was written to since it was opened; load it again", name,
+                        state->bytes);
         void* data = ::mmap(nullptr, static_cast<std::size_t>(state->bytes), PROT_READ, MAP_PRIVATE, file->fd(), 0);
         if (data == MAP_FAILED)
             return fail(errno == ENOMEM ? ErrorCode::OutOfMemory : ErrorCode::FileAccess,
-                        fmt::format("{}: mapping its {} bytes failed: {}; {}", name, state->bytes, std::strerror(errno),
-                                    errno == ENOMEM
-                                        ? "raise the limit of address space (ulimit -v) or end other programs"
-                                        : "copy the file to a local disk, whose files can be mapped"));
+                        "{}: mapping its {} bytes failed: {}; {}", name, state->bytes, std::strerror(errno),
+                        errno == ENOMEM ? "raise the limit of address space (ulimit -v) or end other programs"
+                                        : "copy the file to a local disk, whose files can be mapped");
         const auto* begin = static_cast<const std::byte*>(data);
         m_parts.push_back({std::move(*file), name, begin, state->bytes, MappingGuard(begin, state->bytes)});
         return {};
@@ -92,17 +89,15 @@ public:
             if (!state)
                 return tl::unexpected(state.error());
             if (state->bytes < part.bytes)
-                return fail(
-                    ErrorCode::FileAccess,
-                    fmt::format(
-                        "{} shrank from {} to {} bytes while it was being read; load it again when it is complete",
-                        part.name, part.bytes, state->bytes));
+                return fail(ErrorCode::FileAccess,
+
+                            "{} shrank from {} to {} bytes while it was being read; load it again when it is complete",
+                            part.name, part.bytes, state->bytes);
             if (part.guard.wasHit())
-                return fail(
-                    ErrorCode::FileAccess,
-                    fmt::format("{} ({} bytes) could not be read to its end: it was changed meanwhile or its disk "
-                                "fails; load it again",
-                                part.name, part.bytes));
+                return fail(ErrorCode::FileAccess,
+                            "{} ({} bytes) could not be read to its end: it was changed meanwhile or its disk "
+                            "fails; load it again",
+                            part.name, part.bytes);
         }
         return {};
     }

@@ -68,17 +68,24 @@ public:
 private:
     tl::unexpected<Error> bad(const std::string& what) const
     {
-        return fail(ErrorCode::BadFile, m_fileName + ": " + what);
+        return fail(ErrorCode::BadFile, "{}: {}", m_fileName, what);
+    }
+    template <typename... Args>
+        requires(sizeof...(Args) > 0)
+    tl::unexpected<Error> bad(fmt::format_string<const Args&...> form, const Args&... args) const
+    {
+        auto error = fail(ErrorCode::BadFile, form, args...);
+        error.value().message.insert(0, m_fileName + ": ");
+        return error;
     }
 
     // A read failed although sizes are checked before: the file ended early, shrank or cannot be read.
     tl::unexpected<Error> cut(const std::string& where) const
     {
         if (m_reader.systemError() != 0)
-            return fail(ErrorCode::FileAccess, fmt::format("{}: reading {} at byte {} failed: {}", m_fileName, where,
-                                                           m_reader.position(), std::strerror(m_reader.systemError())));
-        return bad(fmt::format("the file ends in {}, after {} bytes; it is truncated, fetch it again", where,
-                               m_reader.fileBytes()));
+            return fail(ErrorCode::FileAccess, "{}: reading {} at byte {} failed: {}", m_fileName, where,
+                        m_reader.position(), std::strerror(m_reader.systemError()));
+        return bad("the file ends in {}, after {} bytes; it is truncated, fetch it again", where, m_reader.fileBytes());
     }
 
     Result<void> readHeader()
@@ -94,8 +101,8 @@ private:
             return bad("not a GGUF file" + (available < 4 ? fmt::format(": it has {} bytes", available)
                                                           : guessOtherFormat({start, available})));
         if (available < sizeof start)
-            return bad(fmt::format(
-                "{} bytes are too few for a GGUF header of 24; the file is truncated, fetch it again", available));
+            return bad("{} bytes are too few for a GGUF header of 24; the file is truncated, fetch it again",
+                       available);
         std::memcpy(&m_part.version, start + 4, 4);
         std::memcpy(&m_tensorCount, start + 8, 8);
         std::memcpy(&m_keyCount, start + 16, 8);
@@ -105,7 +112,7 @@ private:
         if (m_part.version == 1)
             return bad("GGUF version 1 is not read any more, expected 2 or 3; convert the model again");
         if (m_part.version < 2 || m_part.version > 3)
-            return bad(fmt::format("GGUF version {}, expected 2 or 3", m_part.version));
+            return bad("GGUF version {}, expected 2 or 3", m_part.version);
         if (auto ok = checkCount("metadata keys", m_keyCount, kMinKeyValueBytes, kMaxMetadataKeys); !ok)
             return ok;
         return checkCount("tensors", m_tensorCount, kMinTensorInfoBytes, kMaxTensors);
@@ -115,11 +122,10 @@ private:
     Result<void> checkCount(const std::string& what, std::uint64_t count, int minimumBytesEach, std::uint64_t limit)
     {
         if (count > limit)
-            return bad(fmt::format("{} {}, the limit is {}", count, what, limit));
+            return bad("{} {}, the limit is {}", count, what, limit);
         if (count > m_reader.remaining() / static_cast<std::uint64_t>(minimumBytesEach))
-            return bad(fmt::format("{} {} need at least {} bytes, the file has {} left; it is damaged or truncated",
-                                   count, what, count * static_cast<std::uint64_t>(minimumBytesEach),
-                                   m_reader.remaining()));
+            return bad("{} {} need at least {} bytes, the file has {} left; it is damaged or truncated", count, what,
+                       count * static_cast<std::uint64_t>(minimumBytesEach), m_reader.remaining());
         return {};
     }
 
@@ -131,10 +137,10 @@ private:
         if (!m_reader.readValue(length))
             return cut(where());
         if (length > limit)
-            return bad(fmt::format("the length of {} is {} bytes, the limit is {}", where(), length, limit));
+            return bad("the length of {} is {} bytes, the limit is {}", where(), length, limit);
         if (length > m_reader.remaining())
-            return bad(fmt::format("the length of {} is {} bytes, the file has {} left; it is damaged or truncated",
-                                   where(), length, m_reader.remaining()));
+            return bad("the length of {} is {} bytes, the file has {} left; it is damaged or truncated", where(),
+                       length, m_reader.remaining());
         if (!m_reader.readText(out, static_cast<std::size_t>(length)))
             return cut(where());
         return {};
@@ -146,11 +152,11 @@ private:
         if (auto ok = readString(key, kMaxKeyBytes, [&] { return fmt::format("metadata key {}", index); }); !ok)
             return ok;
         if (key.empty())
-            return bad(fmt::format("metadata key {} is empty", index));
+            return bad("metadata key {} is empty", index);
         if (!isWellFormedUtf8(key))
-            return bad(fmt::format("metadata key {}, \"{}\", is not UTF-8", index, printableName(key)));
+            return bad("metadata key {}, \"{}\", is not UTF-8", index, printableName(key));
         if (m_part.metadata.contains(key))
-            return bad(fmt::format("metadata key {} appears twice", printableName(key)));
+            return bad("metadata key {} appears twice", printableName(key));
         GgufValueType type{};
         if (auto ok = readTypeTag(type, key, "type"); !ok)
             return ok;
@@ -167,8 +173,8 @@ private:
         if (!m_reader.readValue(tag))
             return cut("the " + std::string(what) + " of " + printableName(key));
         if (tag >= kGgufValueTypes)
-            return bad(fmt::format("metadata key {} has {} {}, known are 0 to {}", printableName(key), what, tag,
-                                   kGgufValueTypes - 1));
+            return bad("metadata key {} has {} {}, known are 0 to {}", printableName(key), what, tag,
+                       kGgufValueTypes - 1);
         type = static_cast<GgufValueType>(tag);
         return {};
     }
@@ -207,8 +213,7 @@ private:
             if (!m_reader.readValue(byte))
                 return cut("the value of " + printableName(key));
             if (byte > 1)
-                return bad(fmt::format("metadata key {} is a truth value of {}, allowed are 0 and 1",
-                                       printableName(key), byte));
+                return bad("metadata key {} is a truth value of {}, allowed are 0 and 1", printableName(key), byte);
             value = byte == 1;
             return {};
         }
@@ -221,7 +226,7 @@ private:
         case GgufValueType::Array:
             break;
         }
-        return bad(fmt::format("metadata key {} cannot be read", printableName(key)));
+        return bad("metadata key {} cannot be read", printableName(key));
     }
 
     template <typename Stored, typename Widened>
@@ -250,8 +255,7 @@ private:
             if (!m_reader.readValue(byte))
                 return cut("the values of " + printableName(key));
             if (byte > 1)
-                return bad(fmt::format("element {} of {} is a truth value of {}, allowed are 0 and 1", i,
-                                       printableName(key), byte));
+                return bad("element {} of {} is a truth value of {}, allowed are 0 and 1", i, printableName(key), byte);
             bools[i] = byte == 1;
         }
         value = GgufArray{std::move(bools)};
@@ -276,8 +280,7 @@ private:
         if (auto ok = readTypeTag(type, key, "element type"); !ok)
             return ok;
         if (type == GgufValueType::Array)
-            return bad(fmt::format("metadata key {} is an array of arrays; nesting deeper than 1 is not read",
-                                   printableName(key)));
+            return bad("metadata key {} is an array of arrays; nesting deeper than 1 is not read", printableName(key));
         std::uint64_t count = 0;
         if (!m_reader.readValue(count))
             return cut("the element count of " + printableName(key));
@@ -312,7 +315,7 @@ private:
         case GgufValueType::Array:
             break;
         }
-        return bad(fmt::format("metadata key {} cannot be read", printableName(key)));
+        return bad("metadata key {} cannot be read", printableName(key));
     }
 
     Result<void> readAlignment()
@@ -322,11 +325,10 @@ private:
             return {};
         const auto* alignment = std::get_if<std::uint64_t>(&found->second);
         if (!alignment)
-            return bad(
-                fmt::format("general.alignment is a {}, expected an unsigned integer", valueKind(found->second)));
+            return bad("general.alignment is a {}, expected an unsigned integer", valueKind(found->second));
         if (*alignment < kMinAlignment || *alignment > kMaxAlignment || !std::has_single_bit(*alignment))
-            return bad(fmt::format("general.alignment is {}, expected a power of two from {} to {}", *alignment,
-                                   kMinAlignment, kMaxAlignment));
+            return bad("general.alignment is {}, expected a power of two from {} to {}", *alignment, kMinAlignment,
+                       kMaxAlignment);
         m_alignment = *alignment;
         return {};
     }
@@ -339,14 +341,13 @@ private:
             !ok)
             return ok;
         if (tensor.name.empty())
-            return bad(fmt::format("the name of tensor {} is empty", index));
+            return bad("the name of tensor {} is empty", index);
         const std::string name = printableName(tensor.name);
         std::uint32_t dimensions = 0;
         if (!m_reader.readValue(dimensions))
             return cut("tensor " + name);
         if (dimensions == 0 || dimensions > kMaxDimensions)
-            return bad(
-                fmt::format("tensor {} has {} dimensions, allowed are 1 to {}", name, dimensions, kMaxDimensions));
+            return bad("tensor {} has {} dimensions, allowed are 1 to {}", name, dimensions, kMaxDimensions);
         tensor.elements = 1;
         for (std::uint32_t d = 0; d < dimensions; ++d) {
             std::uint64_t extent = 0;
@@ -354,11 +355,10 @@ private:
                 return cut("tensor " + name);
             constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
             if (extent == 0 || extent > kMost)
-                return bad(fmt::format("dimension {} of tensor {} is {}, allowed are 1 to {}", d, name, extent, kMost));
+                return bad("dimension {} of tensor {} is {}, allowed are 1 to {}", d, name, extent, kMost);
             if (__builtin_mul_overflow(tensor.elements, extent, &tensor.elements) || tensor.elements > kMost)
-                return bad(
-                    fmt::format("the dimensions of tensor {} multiply to more than {} elements (dimension {} is {})",
-                                name, kMost, d, extent));
+                return bad("the dimensions of tensor {} multiply to more than {} elements (dimension {} is {})", name,
+                           kMost, d, extent);
             tensor.shape.push_back(static_cast<std::int64_t>(extent));
         }
         if (!m_reader.readValue(tensor.typeId) || !m_reader.readValue(tensor.fileOffset))
@@ -376,16 +376,16 @@ private:
         if (layout.elements > 0) {
             const auto blockElements = static_cast<std::uint64_t>(layout.elements);
             if (static_cast<std::uint64_t>(tensor.shape[0]) % blockElements != 0)
-                return bad(fmt::format("rows of tensor {} have {} elements, {} needs a multiple of {}", name,
-                                       tensor.shape[0], tensorTypeName(tensor.typeId), layout.elements));
+                return bad("rows of tensor {} have {} elements, {} needs a multiple of {}", name, tensor.shape[0],
+                           tensorTypeName(tensor.typeId), layout.elements);
             if (__builtin_mul_overflow(tensor.elements / blockElements, static_cast<std::uint64_t>(layout.bytes),
                                        &tensor.bytes))
-                return bad(fmt::format("tensor {} of {} {} elements takes more than 2^64 bytes", name, tensor.elements,
-                                       tensorTypeName(tensor.typeId)));
+                return bad("tensor {} of {} {} elements takes more than 2^64 bytes", name, tensor.elements,
+                           tensorTypeName(tensor.typeId));
         }
         if (tensor.fileOffset % m_alignment != 0)
-            return bad(fmt::format("the offset of tensor {} is {}, not a multiple of the alignment {}", name,
-                                   tensor.fileOffset, m_alignment));
+            return bad("the offset of tensor {} is {}, not a multiple of the alignment {}", name, tensor.fileOffset,
+                       m_alignment);
         return {};
     }
 
@@ -403,18 +403,17 @@ private:
             std::uint64_t end = 0;
             if (__builtin_add_overflow(tensor.fileOffset, dataStart, &tensor.fileOffset) ||
                 __builtin_add_overflow(tensor.fileOffset, tensor.bytes, &end))
-                return bad(fmt::format("the offset of tensor {} and its {} bytes reach past 2^64",
-                                       printableName(tensor.name), tensor.bytes));
+                return bad("the offset of tensor {} and its {} bytes reach past 2^64", printableName(tensor.name),
+                           tensor.bytes);
             if (end > lastEnd || !last) {
                 lastEnd = end;
                 last = &tensor;
             }
         }
         if (lastEnd > m_reader.fileBytes())
-            return bad(fmt::format("tensor {} ends at byte {}, the file has {}: {} bytes are missing; it is damaged or "
-                                   "truncated, fetch it again",
-                                   printableName(last->name), lastEnd, m_reader.fileBytes(),
-                                   lastEnd - m_reader.fileBytes()));
+            return bad("tensor {} ends at byte {}, the file has {}: {} bytes are missing; it is damaged or "
+                       "truncated, fetch it again",
+                       printableName(last->name), lastEnd, m_reader.fileBytes(), lastEnd - m_reader.fileBytes());
         return checkApart();
     }
 
@@ -423,7 +422,7 @@ private:
         std::unordered_set<std::string_view> names;
         for (const GgufTensor& tensor : m_part.tensors)
             if (!names.insert(tensor.name).second)
-                return bad(fmt::format("tensor {} appears twice", printableName(tensor.name)));
+                return bad("tensor {} appears twice", printableName(tensor.name));
         std::vector<std::uint32_t> order(m_part.tensors.size());
         std::iota(order.begin(), order.end(), 0u);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -435,9 +434,8 @@ private:
             const GgufTensor& before = m_part.tensors[order[i - 1]];
             const GgufTensor& after = m_part.tensors[order[i]];
             if (before.fileOffset + before.bytes > after.fileOffset)
-                return bad(fmt::format("tensor {} begins at byte {}, inside tensor {} that ends at {}",
-                                       printableName(after.name), after.fileOffset, printableName(before.name),
-                                       before.fileOffset + before.bytes));
+                return bad("tensor {} begins at byte {}, inside tensor {} that ends at {}", printableName(after.name),
+                           after.fileOffset, printableName(before.name), before.fileOffset + before.bytes);
         }
         return {};
     }

@@ -23,10 +23,12 @@ public:
 
     const std::optional<Error>& error() const { return m_error; }
 
-    void refuse(ErrorCode code, const std::string& sentence)
+    template <typename... Args>
+    void refuse(ErrorCode code, fmt::format_string<const Args&...> form, const Args&... args)
     {
-        if (!m_error)
-            m_error = Error{code, m_fileName + ": " + sentence};
+        if (m_error)
+            return;
+        m_error = Error{code, m_fileName + ": " + fmt::format(form, args...), {fmt::format("{}", args)...}};
     }
 
     // Absent: `fallback`, or an error where that is nullopt.
@@ -41,12 +43,11 @@ public:
         }
         if (!*value) {
             if (!fallback)
-                refuse(ErrorCode::BadFile, fmt::format("metadata key {} is missing", key));
+                refuse(ErrorCode::BadFile, "metadata key {} is missing", key);
             return fallback.value_or(minimum);
         }
         if (**value < static_cast<std::uint64_t>(minimum) || **value > static_cast<std::uint64_t>(maximum)) {
-            refuse(ErrorCode::BadFile,
-                   fmt::format("metadata key {} is {}, expected {} to {}", key, **value, minimum, maximum));
+            refuse(ErrorCode::BadFile, "metadata key {} is {}, expected {} to {}", key, **value, minimum, maximum);
             return minimum;
         }
         return static_cast<int>(**value);
@@ -64,13 +65,13 @@ public:
         }
         if (!*value) {
             if (!fallback)
-                refuse(ErrorCode::BadFile, fmt::format("metadata key {} is missing", key));
+                refuse(ErrorCode::BadFile, "metadata key {} is missing", key);
             return fallback.value_or(maximum);
         }
         const bool enough = zero == Zero::Allowed ? **value >= 0.0 : **value > 0.0;
         if (!enough || !(**value <= maximum)) {
-            refuse(ErrorCode::BadFile, fmt::format("metadata key {} is {}, expected {} and at most {}", key, **value,
-                                                   zero == Zero::Allowed ? "at least 0" : "more than 0", maximum));
+            refuse(ErrorCode::BadFile, "metadata key {} is {}, expected {} and at most {}", key, **value,
+                   zero == Zero::Allowed ? "at least 0" : "more than 0", maximum);
             return maximum;
         }
         return **value;
@@ -108,16 +109,14 @@ private:
             return tl::unexpected(values.error());
         const std::vector<double>& each = **values;
         if (each.empty() || each.front() < 0 || each.front() > 9e15)
-            return fail(ErrorCode::BadFile,
-                        fmt::format("{}: metadata key {} is an array of {} elements without a usable value", m_fileName,
-                                    key, each.size()));
+            return fail(ErrorCode::BadFile, "{}: metadata key {} is an array of {} elements without a usable value",
+                        m_fileName, key, each.size());
         for (std::size_t i = 1; i < each.size(); ++i)
             if (each[i] != each.front())
-                return fail(
-                    ErrorCode::UnsupportedModel,
-                    fmt::format("{}: {} is {} in layer 0 and {} in layer {}; models whose layers differ in it are "
-                                "not supported",
-                                m_fileName, key, each.front(), each[i], i));
+                return fail(ErrorCode::UnsupportedModel,
+                            "{}: {} is {} in layer 0 and {} in layer {}; models whose layers differ in it are "
+                            "not supported",
+                            m_fileName, key, each.front(), each[i], i);
         return static_cast<std::uint64_t>(each.front());
     }
 
@@ -132,29 +131,26 @@ void readHeads(KeyReader& keys, HyperParameters& model)
     model.heads = keys.integer("attention.head_count", 1, kMaxHeads, {});
     model.kvHeads = keys.integer("attention.head_count_kv", 1, kMaxHeads, model.heads);
     if (!keys.error() && model.heads % model.kvHeads != 0)
-        keys.refuse(ErrorCode::BadFile,
-                    fmt::format("metadata key {} is {}, not a divisor of the {} heads",
-                                keys.fullKey("attention.head_count_kv"), model.kvHeads, model.heads));
+        keys.refuse(ErrorCode::BadFile, "metadata key {} is {}, not a divisor of the {} heads",
+                    keys.fullKey("attention.head_count_kv"), model.kvHeads, model.heads);
     if (!keys.error() && !keys.has("attention.key_length") && model.embedding % model.heads != 0)
-        keys.refuse(ErrorCode::BadFile,
-                    fmt::format("metadata key {} is {}, not a divisor of {} {}, and {} is missing",
-                                keys.fullKey("attention.head_count"), model.heads, keys.fullKey("embedding_length"),
-                                model.embedding, keys.fullKey("attention.key_length")));
+        keys.refuse(ErrorCode::BadFile, "metadata key {} is {}, not a divisor of {} {}, and {} is missing",
+                    keys.fullKey("attention.head_count"), model.heads, keys.fullKey("embedding_length"),
+                    model.embedding, keys.fullKey("attention.key_length"));
     const int share = std::max(1, model.embedding / model.heads);
     model.headDimK = keys.integer("attention.key_length", 1, kMaxHeadDim, share);
     model.headDimV = keys.integer("attention.value_length", 1, kMaxHeadDim, share);
     if (!keys.error() && (model.headDimK > kMaxHeadDim || model.headDimV > kMaxHeadDim))
-        keys.refuse(ErrorCode::BadFile, fmt::format("heads of {} elements ({} / {}), the limit is {}", share,
-                                                    model.embedding, model.heads, kMaxHeadDim));
+        keys.refuse(ErrorCode::BadFile, "heads of {} elements ({} / {}), the limit is {}", share, model.embedding,
+                    model.heads, kMaxHeadDim);
 }
 
 void readRope(KeyReader& keys, const Architecture& architecture, HyperParameters& model)
 {
     model.ropeDims = keys.integer("rope.dimension_count", 0, kMaxHeadDim, model.headDimK);
     if (!keys.error() && (model.ropeDims > model.headDimK || model.ropeDims % 2 != 0))
-        keys.refuse(ErrorCode::BadFile,
-                    fmt::format("metadata key {} is {}, expected an even number up to the head size {}",
-                                keys.fullKey("rope.dimension_count"), model.ropeDims, model.headDimK));
+        keys.refuse(ErrorCode::BadFile, "metadata key {} is {}, expected an even number up to the head size {}",
+                    keys.fullKey("rope.dimension_count"), model.ropeDims, model.headDimK);
     constexpr double kMaxBase = 1e12;
     constexpr double kMaxFactor = 1e6;
     model.ropeBase = keys.number("rope.freq_base", Zero::Refused, kMaxBase, 10000.0);
@@ -165,9 +161,8 @@ void readRope(KeyReader& keys, const Architecture& architecture, HyperParameters
     if (scaling == "linear")
         factor = keys.number("rope.scaling.factor", Zero::Refused, kMaxFactor, factor);
     else if (!scaling.empty() && scaling != "none")
-        keys.refuse(ErrorCode::UnsupportedModel,
-                    fmt::format("{} is \"{}\", supported are none and linear", keys.fullKey("rope.scaling.type"),
-                                printableName(scaling)));
+        keys.refuse(ErrorCode::UnsupportedModel, "{} is \"{}\", supported are none and linear",
+                    keys.fullKey("rope.scaling.type"), printableName(scaling));
     model.ropeScale = 1.0 / factor;
 }
 
@@ -181,9 +176,8 @@ void readWindows(KeyReader& keys, const Architecture& architecture, HyperParamet
     const GgufArray* pattern = keys.array(patternKey);
     const auto* isLocal = pattern ? std::get_if<std::vector<bool>>(&pattern->values) : nullptr;
     if (isLocal && isLocal->size() != model.windows.size()) {
-        keys.refuse(ErrorCode::BadFile,
-                    fmt::format("metadata key {} has {} elements, expected one for each of {} layers",
-                                keys.fullKey(patternKey), isLocal->size(), model.layers));
+        keys.refuse(ErrorCode::BadFile, "metadata key {} has {} elements, expected one for each of {} layers",
+                    keys.fullKey(patternKey), isLocal->size(), model.layers);
         return;
     }
     const int every = isLocal ? 0 : keys.integer(patternKey, 1, kMaxLayers, architecture.globalEvery);
@@ -204,8 +198,8 @@ Result<HyperParameters> readHyperParameters(const GgufFile& file, const Architec
     model.trainedContext = keys.integer("context_length", 1, kMaxContext, {});
     model.normEpsilon = keys.number("attention.layer_norm_rms_epsilon", Zero::Refused, 1.0, {});
     if (const int experts = keys.integer("expert_count", 0, 1 << 16, 0); experts > 0)
-        keys.refuse(ErrorCode::UnsupportedModel, fmt::format("{} is {}: mixtures of experts are not supported",
-                                                             keys.fullKey("expert_count"), experts));
+        keys.refuse(ErrorCode::UnsupportedModel, "{} is {}: mixtures of experts are not supported",
+                    keys.fullKey("expert_count"), experts);
     readHeads(keys, model);
     readRope(keys, architecture, model);
     if (!keys.error())
@@ -219,8 +213,8 @@ Result<HyperParameters> readHyperParameters(const GgufFile& file, const Architec
     else
         model.vocabulary = keys.integer("vocab_size", 1, kMaxVocabulary, {});
     if (!keys.error() && (model.vocabulary < 1 || model.vocabulary > kMaxVocabulary))
-        keys.refuse(ErrorCode::BadFile, fmt::format("tokenizer.ggml.tokens has {} elements, expected 1 to {}",
-                                                    model.vocabulary, kMaxVocabulary));
+        keys.refuse(ErrorCode::BadFile, "tokenizer.ggml.tokens has {} elements, expected 1 to {}", model.vocabulary,
+                    kMaxVocabulary);
     if (keys.error())
         return tl::unexpected(*keys.error());
     return model;

@@ -51,10 +51,12 @@ public:
     }
 
 private:
-    void refuse(ErrorCode code, const std::string& sentence)
+    template <typename... Args>
+    void refuse(ErrorCode code, fmt::format_string<const Args&...> form, const Args&... args)
     {
-        if (!m_error)
-            m_error = Error{code, m_fileName + ": " + sentence};
+        if (m_error)
+            return;
+        m_error = Error{code, m_fileName + ": " + fmt::format(form, args...), {fmt::format("{}", args)...}};
     }
 
     void setProperties(LayerProgram& program) const
@@ -136,9 +138,9 @@ private:
         for (std::size_t i = 0; i < m_ropeDivisors.size(); ++i)
             if (!std::isfinite(m_ropeDivisors[i]) || m_ropeDivisors[i] <= 0.0f)
                 refuse(ErrorCode::BadFile,
-                       fmt::format("element {} of tensor rope_freqs.weight is {}, expected a finite "
-                                   "number above 0",
-                                   i, m_ropeDivisors[i]));
+                       "element {} of tensor rope_freqs.weight is {}, expected a finite "
+                       "number above 0",
+                       i, m_ropeDivisors[i]);
     }
 
     TensorView matrix(const std::string& name, int cols, int rows, Need need = Need::Required)
@@ -148,10 +150,10 @@ private:
             return {};
         if (!kernels::dtypeInfo(tensor->typeId)) {
             refuse(ErrorCode::UnsupportedModel,
-                   fmt::format("tensor {} is of format {}, which this program cannot compute "
-                               "with; supported are F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
-                               "Q5_1 and Q2_K to Q6_K",
-                               name, tensorTypeName(tensor->typeId)));
+                   "tensor {} is of format {}, which this program cannot compute "
+                   "with; supported are F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
+                   "Q5_1 and Q2_K to Q6_K",
+                   name, tensorTypeName(tensor->typeId));
             return {};
         }
         return view(*tensor, cols, rows);
@@ -164,9 +166,8 @@ private:
         if (!tensor || !checkShape(*tensor, elements, 1))
             return {};
         if (tensor->typeId != static_cast<std::uint32_t>(kernels::DType::F32)) {
-            refuse(ErrorCode::UnsupportedModel,
-                   fmt::format("tensor {} is of format {}, norms and biases are read as F32 only", name,
-                               tensorTypeName(tensor->typeId)));
+            refuse(ErrorCode::UnsupportedModel, "tensor {} is of format {}, norms and biases are read as F32 only",
+                   name, tensorTypeName(tensor->typeId));
             return {};
         }
         return view(*tensor, elements, 1);
@@ -179,8 +180,8 @@ private:
         const auto found = m_unused.find(name);
         if (found == m_unused.end()) {
             if (need == Need::Required)
-                refuse(ErrorCode::UnsupportedModel,
-                       fmt::format("tensor {} is missing, {} models need it", name, m_architecture.name));
+                refuse(ErrorCode::UnsupportedModel, "tensor {} is missing, {} models need it", name,
+                       m_architecture.name);
             return nullptr;
         }
         const GgufTensor* tensor = found->second;
@@ -196,9 +197,8 @@ private:
         const bool flat = tensor.shape.size() <= 2 || rest == tensor.shape[1];
         if (tensor.shape[0] == cols && rest == rows && flat)
             return true;
-        refuse(ErrorCode::BadFile,
-               fmt::format("tensor {} is {}, the metadata ask for {}{}", tensor.name, fmt::join(tensor.shape, " × "),
-                           cols, rows == 1 ? "" : fmt::format(" × {}", rows)));
+        refuse(ErrorCode::BadFile, "tensor {} is {}, the metadata ask for {}{}", tensor.name,
+               fmt::format("{}", fmt::join(tensor.shape, " × ")), cols, rows == 1 ? "" : fmt::format(" × {}", rows));
         return false;
     }
 
@@ -214,9 +214,9 @@ private:
         for (const GgufTensor& tensor : m_file.tensors)
             if (m_unused.contains(tensor.name))
                 return refuse(ErrorCode::UnsupportedModel,
-                              fmt::format("tensor {} ({} elements, {}) has no place in a {} model of this program",
-                                          printableName(tensor.name), tensor.elements, tensorTypeName(tensor.typeId),
-                                          m_architecture.name));
+                              "tensor {} ({} elements, {}) has no place in a {} model of this program",
+                              printableName(tensor.name), tensor.elements, tensorTypeName(tensor.typeId),
+                              m_architecture.name);
     }
 
     const GgufFile& m_file;
@@ -236,14 +236,12 @@ Result<const Architecture*> architectureOf(const GgufFile& file)
     if (!name)
         return tl::unexpected(name.error());
     if (!*name)
-        return fail(ErrorCode::UnsupportedModel,
-                    fmt::format("{}: metadata key general.architecture is missing; supported are {}", fileName,
-                                architectureNames()));
+        return fail(ErrorCode::UnsupportedModel, "{}: metadata key general.architecture is missing; supported are {}",
+                    fileName, architectureNames());
     if (const Architecture* found = findArchitecture(**name))
         return found;
-    return fail(ErrorCode::UnsupportedModel,
-                fmt::format("{}: the architecture \"{}\" is not supported; supported are {}", fileName,
-                            printableName(**name), architectureNames()));
+    return fail(ErrorCode::UnsupportedModel, "{}: the architecture \"{}\" is not supported; supported are {}", fileName,
+                printableName(**name), architectureNames());
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ public:
     Result<MemoryBudget> plan(int trainedContext, const kernels::DeviceMemory& device, std::uint64_t availableBytes)
     {
         if (m_settings.batch < 1 || m_settings.batch > kMaxBatch)
-            return fail(ErrorCode::BadSetting, fmt::format("batch={}: expected 1 to {}", m_settings.batch, kMaxBatch));
+            return fail(ErrorCode::BadSetting, "batch={}: expected 1 to {}", m_settings.batch, kMaxBatch);
         if (m_settings.context < 0 || m_settings.context > kMaxAskedContext)
-            return fail(ErrorCode::BadSetting,
-                        fmt::format("context={}: expected 0 (automatic) to {}", m_settings.context, kMaxAskedContext));
+            return fail(ErrorCode::BadSetting, "context={}: expected 0 (automatic) to {}", m_settings.context,
+                        kMaxAskedContext);
         MemoryBudget budget;
         budget.weightBytes = device.weightBytes;
         budget.scratchBytes = device.scratchBytes;
@@ -74,15 +74,13 @@ private:
         const auto asked = static_cast<std::uint64_t>(m_settings.context);
         if (m_settings.kvBudgetBytes > 0 && tokensInBudget() < asked)
             return fail(ErrorCode::BadSetting,
-                        fmt::format("kv_budget={}: holds {} tokens, a context of {} needs {} bytes; give one of "
-                                    "them another value",
-                                    m_settings.kvBudgetBytes, tokensInBudget(), asked,
-                                    blocksFor(asked) * m_blockBytes));
+                        "kv_budget={}: holds {} tokens, a context of {} needs {} bytes; give one of "
+                        "them another value",
+                        m_settings.kvBudgetBytes, tokensInBudget(), asked, blocksFor(asked) * m_blockBytes);
         budget.kvBytes = cacheBytes(asked);
         if (!budget.fits())
-            return fail(ErrorCode::OutOfMemory,
-                        fmt::format("{} does not fit: {}; choose a shorter context or a smaller model", m_name,
-                                    sumInWords(budget)));
+            return fail(ErrorCode::OutOfMemory, "{} does not fit: {}; choose a shorter context or a smaller model",
+                        m_name, sumInWords(budget));
         return budget;
     }
 
@@ -96,9 +94,9 @@ private:
                 static_cast<int>(std::min<std::uint64_t>(tokensInBudget(), static_cast<std::uint64_t>(wanted)));
         if (budget.context < 1)
             return fail(ErrorCode::BadSetting,
-                        fmt::format("kv_budget={}: expected at least the {} bytes of one block of {} "
-                                    "tokens",
-                                    m_settings.kvBudgetBytes, m_blockBytes, kBlock));
+                        "kv_budget={}: expected at least the {} bytes of one block of {} "
+                        "tokens",
+                        m_settings.kvBudgetBytes, m_blockBytes, kBlock);
         budget.kvBytes = cacheBytes(static_cast<std::uint64_t>(budget.context));
         if (budget.fits())
             return budget;
@@ -112,9 +110,8 @@ private:
             budget.context = least;
             budget.kvBytes = cacheBytes(static_cast<std::uint64_t>(least));
         }
-        return fail(ErrorCode::OutOfMemory,
-                    fmt::format("{} does not fit: {}; choose a smaller model or close other programs", m_name,
-                                sumInWords(budget)));
+        return fail(ErrorCode::OutOfMemory, "{} does not fit: {}; choose a smaller model or close other programs",
+                    m_name, sumInWords(budget));
     }
 
     // A multiple of a block, 0 if not even the weights fit.

@@ -81,14 +81,14 @@ Result<float> largestLogit(std::span<const float> logits)
             const auto at = std::find_if(piece.begin(), piece.end(), [](float v) { return !(v < kInfinity); });
             const auto id = begin + static_cast<std::size_t>(at - piece.begin());
             return fail(ErrorCode::NotANumber,
-                        fmt::format("the logit of token {} is {}: the model computed no number; try kv=f32, else the "
-                                    "file is damaged",
-                                    id, std::isnan(*at) ? "NaN" : "infinite"));
+                        "the logit of token {} is {}: the model computed no number; try kv=f32, else the "
+                        "file is damaged",
+                        id, std::isnan(*at) ? "NaN" : "infinite");
         }
     }
     const float largest = *std::max_element(lanes.begin(), lanes.end());
     if (largest == -kInfinity)
-        return fail(ErrorCode::NotANumber, fmt::format("all {} logits are −infinity", logits.size()));
+        return fail(ErrorCode::NotANumber, "all {} logits are −infinity", logits.size());
     return largest;
 }
 

@@ -37,7 +37,7 @@ Result<void> inRange(const char* name, double value, double low, double high)
 {
     if (value >= low && value <= high)
         return {};
-    return fail(ErrorCode::BadSetting, fmt::format("{}={}: expected {} to {}", name, value, low, high));
+    return fail(ErrorCode::BadSetting, "{}={}: expected {} to {}", name, value, low, high);
 }
 
 }  // namespace

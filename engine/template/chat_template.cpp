@@ -20,8 +20,8 @@ ChatTemplate::~ChatTemplate() = default;
 Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source, TemplateLimits limits)
 {
     if (source.size() > limits.sourceBytes)
-        return fail(ErrorCode::TemplateFailed,
-                    fmt::format("the chat template has {} bytes, the limit is {}", source.size(), limits.sourceBytes));
+        return fail(ErrorCode::TemplateFailed, "the chat template has {} bytes, the limit is {}", source.size(),
+                    limits.sourceBytes);
     try {
         auto impl = std::make_unique<Impl>(Impl{jinja::parseTemplate(source), limits});
         return std::shared_ptr<const ChatTemplate>(new ChatTemplate(std::move(impl)));

@@ -89,14 +89,13 @@ Result<std::shared_ptr<const Tokenizer>> BpeTokenizer::create(Vocabulary vocabul
     if (!preTokenizer)
         return tl::unexpected(std::move(preTokenizer.error()));
     if (!*preTokenizer && !pretokenizerOverride.empty())
-        return fail(ErrorCode::BadSetting,
-                    fmt::format("--pretokenizer {}: not known, choose one of {}", name, PreTokenizer::knownNames()));
+        return fail(ErrorCode::BadSetting, "--pretokenizer {}: not known, choose one of {}", name,
+                    PreTokenizer::knownNames());
     if (!*preTokenizer)
-        return fail(
-            ErrorCode::UnsupportedModel,
-            fmt::format("{}: pre-tokenizer \"{}\" is not known, so its text would be cut wrongly; known are {}. "
-                        "--pretokenizer NAME uses one of these instead",
-                        fileName, name, PreTokenizer::knownNames()));
+        return fail(ErrorCode::UnsupportedModel,
+                    "{}: pre-tokenizer \"{}\" is not known, so its text would be cut wrongly; known are {}. "
+                    "--pretokenizer NAME uses one of these instead",
+                    fileName, name, PreTokenizer::knownNames());
 
     std::shared_ptr<BpeTokenizer> tokenizer(new BpeTokenizer(std::move(vocabulary), std::move(*preTokenizer), name));
     if (auto loaded = tokenizer->loadMerges(file); !loaded)
@@ -117,19 +116,19 @@ Result<void> BpeTokenizer::loadMerges(const GgufFile& file)
     const std::string fileName = file.path.filename().string();
     const std::vector<std::string>* merges = file.stringArray(kKey);
     if (!merges)
-        return fail(ErrorCode::BadFile, fmt::format("{}: {} is missing or not an array of strings", fileName, kKey));
+        return fail(ErrorCode::BadFile, "{}: {} is missing or not an array of strings", fileName, kKey);
     constexpr std::size_t kMaxMerges = 4'000'000;
     if (merges->size() > kMaxMerges)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: {} has {} entries, the limit is {}", fileName, kKey, merges->size(), kMaxMerges));
+        return fail(ErrorCode::BadFile, "{}: {} has {} entries, the limit is {}", fileName, kKey, merges->size(),
+                    kMaxMerges);
     m_merges.reserve(merges->size());
     std::string joined;
     for (std::size_t rank = 0; rank < merges->size(); ++rank) {
         const std::string_view merge = (*merges)[rank];
         const std::size_t space = merge.find(' ', 1);
         if (merge.empty() || space == std::string_view::npos || space + 1 == merge.size())
-            return fail(ErrorCode::BadFile,
-                        fmt::format("{}: {} entry {} is not two parts with a space between", fileName, kKey, rank));
+            return fail(ErrorCode::BadFile, "{}: {} entry {} is not two parts with a space between", fileName, kKey,
+                        rank);
         const std::string_view left = merge.substr(0, space);
         const std::string_view right = merge.substr(space + 1);
         joined.assign(left).append(right);
@@ -137,9 +136,8 @@ Result<void> BpeTokenizer::loadMerges(const GgufFile& file)
         const auto rightId = vocabulary().findMergeable(right);
         const auto result = vocabulary().findMergeable(joined);
         if (!leftId || !rightId || !result)
-            return fail(ErrorCode::BadFile,
-                        fmt::format("{}: {} entry {} names a part or a result that is not in the vocabulary", fileName,
-                                    kKey, rank));
+            return fail(ErrorCode::BadFile, "{}: {} entry {} names a part or a result that is not in the vocabulary",
+                        fileName, kKey, rank);
         m_merges.insert(*leftId, *rightId, static_cast<std::int32_t>(rank), *result);
     }
     return {};

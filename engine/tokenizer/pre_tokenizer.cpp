@@ -74,9 +74,8 @@ Result<std::unique_ptr<PreTokenizer>> PreTokenizer::create(std::string_view name
                                           PCRE2_UTF | PCRE2_UCP, &errorNumber, &errorOffset, nullptr));
         pattern->context.reset(pcre2_match_context_create(nullptr));
         if (!pattern->code || !pattern->context)
-            return fail(ErrorCode::Internal,
-                        fmt::format("the pattern of pre-tokenizer {} is refused at offset {} (PCRE2 error {})", name,
-                                    errorOffset, errorNumber));
+            return fail(ErrorCode::Internal, "the pattern of pre-tokenizer {} is refused at offset {} (PCRE2 error {})",
+                        name, errorOffset, errorNumber);
         pcre2_set_match_limit(pattern->context.get(), kMatchLimit);
         pcre2_set_heap_limit(pattern->context.get(), kHeapLimitKiB);
         // Where there is no JIT for this processor, matching interprets: slower, with the same words.

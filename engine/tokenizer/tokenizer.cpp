@@ -16,15 +16,14 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(const GgufFile& file,
     if (vocabulary->model == "gpt2")
         return BpeTokenizer::create(std::move(*vocabulary), file, pretokenizerOverride);
     if (vocabulary->model != "llama")
-        return fail(
-            ErrorCode::UnsupportedModel,
-            fmt::format(
-                "{}: tokenizer model \"{}\" is not supported, only gpt2 (byte-level BPE) and llama (SentencePiece)",
-                file.path.filename().string(), vocabulary->model));
+        return fail(ErrorCode::UnsupportedModel,
+
+                    "{}: tokenizer model \"{}\" is not supported, only gpt2 (byte-level BPE) and llama (SentencePiece)",
+                    file.path.filename().string(), vocabulary->model);
     if (!pretokenizerOverride.empty())
         return fail(ErrorCode::BadSetting,
-                    fmt::format("--pretokenizer {}: {} has a SentencePiece vocabulary, which has no pre-tokenizer",
-                                pretokenizerOverride, file.path.filename().string()));
+                    "--pretokenizer {}: {} has a SentencePiece vocabulary, which has no pre-tokenizer",
+                    pretokenizerOverride, file.path.filename().string());
     return std::make_shared<const SpmTokenizer>(std::move(*vocabulary));
 }
 

@@ -62,8 +62,7 @@ Result<Vocabulary> Vocabulary::load(const GgufFile& file)
     if (!model)
         return tl::unexpected(model.error());
     if (!*model)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: no tokenizer.ggml.model, so its text cannot be tokenised", fileName(file)));
+        return fail(ErrorCode::BadFile, "{}: no tokenizer.ggml.model, so its text cannot be tokenised", fileName(file));
     vocabulary.model = **model;
     const auto pre = file.stringValue("tokenizer.ggml.pre");
     if (!pre)
@@ -86,7 +85,7 @@ Result<Vocabulary> Vocabulary::load(const GgufFile& file)
     if (auto done = vocabulary.loadNamedIds(file); !done)
         return tl::unexpected(std::move(done.error()));
     if (auto done = vocabulary.loadByteTokens(); !done)
-        return fail(ErrorCode::BadFile, fmt::format("{}: {}", fileName(file), done.error().message));
+        return fail(ErrorCode::BadFile, "{}: {}", fileName(file), done.error().message);
     vocabulary.markEnds();
     return vocabulary;
 }
@@ -96,22 +95,21 @@ Result<void> Vocabulary::loadTexts(const GgufFile& file)
     constexpr std::string_view kKey = "tokenizer.ggml.tokens";
     const std::vector<std::string>* tokens = file.stringArray(kKey);
     if (!tokens)
-        return fail(ErrorCode::BadFile,
-                    fmt::format("{}: {} is missing or not an array of strings", fileName(file), kKey));
+        return fail(ErrorCode::BadFile, "{}: {} is missing or not an array of strings", fileName(file), kKey);
     if (tokens->empty() || tokens->size() > kMaxTokens)
-        return fail(ErrorCode::BadFile, fmt::format("{}: {} has {} entries, allowed are 1 … {}", fileName(file), kKey,
-                                                    tokens->size(), kMaxTokens));
+        return fail(ErrorCode::BadFile, "{}: {} has {} entries, allowed are 1 … {}", fileName(file), kKey,
+                    tokens->size(), kMaxTokens);
     std::size_t total = 0;
     for (std::size_t id = 0; id < tokens->size(); ++id) {
         const std::size_t bytes = (*tokens)[id].size();
         if (bytes > kMaxTokenBytes)
-            return fail(ErrorCode::BadFile, fmt::format("{}: token {} is {} bytes long, the limit is {}",
-                                                        fileName(file), id, bytes, kMaxTokenBytes));
+            return fail(ErrorCode::BadFile, "{}: token {} is {} bytes long, the limit is {}", fileName(file), id, bytes,
+                        kMaxTokenBytes);
         total += bytes;
     }
     if (total > kMaxTextBytes)
-        return fail(ErrorCode::BadFile, fmt::format("{}: the token texts have {} bytes, the limit is {}",
-                                                    fileName(file), total, kMaxTextBytes));
+        return fail(ErrorCode::BadFile, "{}: the token texts have {} bytes, the limit is {}", fileName(file), total,
+                    kMaxTextBytes);
     m_texts.reserve(total);
     m_offsets.reserve(tokens->size() + 1);
     m_offsets.push_back(0);
@@ -140,13 +138,13 @@ Result<void> Vocabulary::loadTypes(const GgufFile& file)
     if (!m_typesGiven)
         return {};
     if ((*types)->size() != m_types.size())
-        return fail(ErrorCode::BadFile, fmt::format("{}: {} has {} entries for {} tokens", fileName(file), kKey,
-                                                    (*types)->size(), m_types.size()));
+        return fail(ErrorCode::BadFile, "{}: {} has {} entries for {} tokens", fileName(file), kKey, (*types)->size(),
+                    m_types.size());
     for (std::size_t id = 0; id < m_types.size(); ++id) {
         const double type = (**types)[id];
         if (!(type >= 0 && type <= 6) || type != std::floor(type))
-            return fail(ErrorCode::BadFile,
-                        fmt::format("{}: {} of token {} is {}, allowed are 0 … 6", fileName(file), kKey, id, type));
+            return fail(ErrorCode::BadFile, "{}: {} of token {} is {}, allowed are 0 … 6", fileName(file), kKey, id,
+                        type);
         m_types[id] = static_cast<TokenType>(static_cast<int>(type));
     }
     return {};
@@ -161,13 +159,13 @@ Result<void> Vocabulary::loadScores(const GgufFile& file)
     if (!scores)
         return tl::unexpected(scores.error());
     if (!*scores || (*scores)->size() != m_types.size())
-        return fail(ErrorCode::BadFile, fmt::format("{}: {} has {} entries for {} tokens", fileName(file), kKey,
-                                                    *scores ? (*scores)->size() : 0, m_types.size()));
+        return fail(ErrorCode::BadFile, "{}: {} has {} entries for {} tokens", fileName(file), kKey,
+                    *scores ? (*scores)->size() : 0, m_types.size());
     m_scores.reserve(m_types.size());
     for (const double score : **scores) {
         if (std::isnan(score))
-            return fail(ErrorCode::BadFile,
-                        fmt::format("{}: {} of token {} is not a number", fileName(file), kKey, m_scores.size()));
+            return fail(ErrorCode::BadFile, "{}: {} of token {} is not a number", fileName(file), kKey,
+                        m_scores.size());
         m_scores.push_back(static_cast<float>(score));
     }
     return {};
@@ -186,8 +184,8 @@ Result<void> Vocabulary::loadByteTokens()
         if (!byte && guessed)
             continue;
         if (!byte)
-            return fail(ErrorCode::BadFile, fmt::format("byte token {} has the text \"{}\", expected <0x00> … <0xFF>",
-                                                        id, shown(text(id))));
+            return fail(ErrorCode::BadFile, "byte token {} has the text \"{}\", expected <0x00> … <0xFF>", id,
+                        shown(text(id)));
         m_types[id] = TokenType::Byte;
         m_byteValues[id] = *byte;
         if (m_byteTokens[*byte] < 0)
@@ -207,8 +205,8 @@ Result<void> Vocabulary::loadNamedIds(const GgufFile& file)
         if (!*id)
             continue;
         if (**id >= m_types.size())
-            return fail(ErrorCode::BadFile, fmt::format("{}: {} is {}, but the vocabulary has {} tokens",
-                                                        fileName(file), key, **id, m_types.size()));
+            return fail(ErrorCode::BadFile, "{}: {} is {}, but the vocabulary has {} tokens", fileName(file), key, **id,
+                        m_types.size());
         const TokenId token = static_cast<TokenId>(**id);
         if (name == "bos")
             bos = token;

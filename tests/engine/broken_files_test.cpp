@@ -86,6 +86,9 @@ TEST(BrokenFiles, EachIsAnsweredWithASentenceThatNamesWhatIsWrong)
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().code, broken.code) << answer.error().message;
         EXPECT_THAT(answer.error().message, HasSubstr(broken.name + ".gguf: "));
+        EXPECT_FALSE(answer.error().args.empty()) << answer.error().message;
+        for (const std::string& arg : answer.error().args)
+            EXPECT_THAT(answer.error().message, HasSubstr(arg));
         for (const std::string& mention : broken.mentions)
             EXPECT_THAT(answer.error().message, HasSubstr(mention));
         expectSentence(answer.error());
