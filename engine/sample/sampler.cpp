@@ -78,8 +78,9 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, const SamplingSet
         return tl::unexpected(largest.error());
 
     if (settings.temperature == 0.0)
-        return static_cast<TokenId>(std::find(row.begin(), row.end(), *largest) - row.begin());
+        return firstOf(row, *largest);
 
+    const double uniform = uniformAt(key.seed, key.answer, key.position, RandomPurpose::Token);
     const float threshold = minPThreshold(*largest, settings.minP);
     if (settings.topK > 0 && static_cast<std::size_t>(settings.topK) < row.size()) {
         selectLargest(row, settings.topK, m_candidates);
@@ -89,11 +90,11 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, const SamplingSet
     } else if (settings.topP < 1.0) {
         selectNucleus(row, *largest, settings.topP, m_candidates);
         std::erase_if(m_candidates, [&](const TopLogit& candidate) { return candidate.logit < threshold; });
+    } else if (settings.minP > 0.0) {
+        selectAtLeast(row, threshold, m_candidates);
     } else {
-        m_candidates.clear();
-        for (std::size_t id = 0; id < row.size(); ++id)
-            if (row[id] >= threshold)
-                m_candidates.push_back({static_cast<TokenId>(id), row[id]});
+        return drawFromAll(row, *largest, static_cast<float>(std::min(1.0 / settings.temperature, 1e30)), uniform,
+                           m_weights);
     }
 
     // The largest is always among the candidates, and its weight is 1.
@@ -104,7 +105,7 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, const SamplingSet
         m_weights.push_back(static_cast<double>(std::exp(static_cast<float>(distance / settings.temperature))));
         total += m_weights.back();
     }
-    const double target = total * uniformAt(key.seed, key.answer, key.position, RandomPurpose::Token);
+    const double target = total * uniform;
     double sum = 0.0;
     std::size_t chosen = 0;
     for (std::size_t i = 0; i < m_weights.size(); ++i) {
