@@ -24,6 +24,7 @@ struct LoadedModel {
     std::unique_ptr<kernels::Backend> backend;
     std::unique_ptr<kernels::DeviceModel> device;  // goes before its backend
     std::function<StepCost(const kernels::StepPlan&)> stepCost;
+    std::function<StageCosts(const kernels::StepPlan&)> stageCosts;  // for profiles; may be empty
 };
 
 struct LoadHooks {

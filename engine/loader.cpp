@@ -205,8 +205,12 @@ public:
         warnAboutContext(info, m_program, info.warnings);
         model->settings = m_settings;
         model->text = std::make_shared<const ModelText>(std::move(m_text));
-        model->stepCost = [program = withoutBytes(std::move(m_program)), cacheType](const kernels::StepPlan& plan) {
-            return stepCost(program, plan, cacheType);
+        const auto shapes = std::make_shared<const kernels::LayerProgram>(withoutBytes(std::move(m_program)));
+        model->stepCost = [shapes, cacheType](const kernels::StepPlan& plan) {
+            return stepCost(*shapes, plan, cacheType);
+        };
+        model->stageCosts = [shapes, cacheType](const kernels::StepPlan& plan) {
+            return stageCosts(*shapes, plan, cacheType);
         };
         return model;
     }

@@ -7,6 +7,7 @@
 #include "kernels/kernel_error.h"
 #include "kernels/layer_program.h"
 #include "kernels/step_plan.h"
+#include "kernels/step_profile.h"
 
 #include <atomic>
 #include <cstddef>
@@ -48,6 +49,14 @@ public:
     // A row's results depend only on its own sequence, never on what else is in the step (bit for bit), nor on the
     // number of threads.
     virtual KernelResult<StepResult> runStep(const StepPlan& plan, const std::atomic<bool>* cancelled) = 0;
+
+    // From now on steps add their stages' times to `profile`, which must outlive them; null: no more. False: this
+    // device does not measure stages.
+    virtual bool profile(StepProfile* profile)
+    {
+        (void)profile;
+        return false;
+    }
 
     virtual DeviceMemory memory() const = 0;
 };

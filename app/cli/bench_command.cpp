@@ -29,6 +29,7 @@ struct BenchOptions {
     std::string form = "md";
     std::vector<int> sequences;  // bare steps instead, see StepBenchOptions
     std::vector<int> rows;
+    bool profile = false;
 };
 
 constexpr int kMostTokens = 1 << 20;
@@ -44,8 +45,8 @@ Result<void> checkOptions(const BenchOptions& wanted)
         return fail(ErrorCode::BadSetting, "-r {}: expected 1 to 1000", wanted.repetitions);
     if (wanted.form != "md" && wanted.form != "json" && wanted.form != "jsonl" && wanted.form != "csv")
         return fail(ErrorCode::BadSetting, "-o {}: expected md, json, jsonl or csv", wanted.form);
-    if (!wanted.sequences.empty() && !wanted.rows.empty())
-        return fail(ErrorCode::BadSetting, "--sequences and --rows: give one of them at a time");
+    if (int{!wanted.sequences.empty()} + int{!wanted.rows.empty()} + int{wanted.profile} > 1)
+        return fail(ErrorCode::BadSetting, "--sequences, --rows and --profile: give one of them at a time");
     return {};
 }
 
@@ -189,6 +190,7 @@ Result<int> steps(const CommonOptions& options, const BenchOptions& wanted)
     const std::int64_t startedMs = systemClock().wallMs();
     auto measured = benchSteps(options, {.sequences = wanted.sequences,
                                          .rows = wanted.rows,
+                                         .profile = wanted.profile,
                                          .prompt = wanted.prompt,
                                          .output = wanted.output,
                                          .depth = wanted.depth,
@@ -199,9 +201,12 @@ Result<int> steps(const CommonOptions& options, const BenchOptions& wanted)
         if (auto hash = modelHash(cacheDirectory(), options.model, interruptFlag()))
             measured->model.model.sha256 = std::move(*hash);
     }
-    const std::vector<json> documents = stepDocuments(measured->tables);
+    const auto& profile = measured->tables.profile;
+    const std::vector<json> documents = profile ? profileLines(*profile) : stepDocuments(measured->tables);
     store(options, measured->engine, measured->model, startedMs, documents);
-    if (!writeOut(formatted(wanted.form, stepMarkdown(measured->tables), documents)))
+    const std::string table = profile ? profileMarkdown(*profile) : stepMarkdown(measured->tables);
+    if (!(profile && wanted.form == "json" ? printJson(profileDocument(*profile))
+                                           : writeOut(formatted(wanted.form, table, documents))))
         return tl::unexpected(outputFailed());
     return kDone;
 }
@@ -212,7 +217,7 @@ Result<int> bench(const CommonOptions& options, BenchOptions wanted)
         wanted.form = "json";
     if (auto good = checkOptions(wanted); !good)
         return tl::unexpected(good.error());
-    if (!wanted.sequences.empty() || !wanted.rows.empty())
+    if (!wanted.sequences.empty() || !wanted.rows.empty() || wanted.profile)
         return steps(options, wanted);
     const auto tests = testsOf(wanted);
     if (!tests)
@@ -270,7 +275,9 @@ void addBench(CommandLine& line)
     command
         .add_option("--rows", wanted->rows, "a step with that many sequences' rows at depth -d; several with commas")
         ->delimiter(',');
-    CommandLine::addAbsentOptions(command, {"pg", "profile", "techniques"});
+    command.add_flag("--profile", wanted->profile,
+                     "where the time of a decode step at depth -d and of a prompt step of -p rows goes, by stage");
+    CommandLine::addAbsentOptions(command, {"pg", "techniques"});
 }
 
 }  // namespace tokenscope::cli

@@ -5,6 +5,8 @@
 #include "engine/types/model_info.h"
 #include "engine/types/settings.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,10 +51,36 @@ struct SequencesRow {
     double outputSeconds = 0.0;
 };
 
-// One of the two is empty.
+// Where a step's time goes. Shares are of the machine's measured ceilings, 1 = all of it; a model that fits into the
+// last-level cache can read faster than the ceiling.
+struct StageRow {
+    std::string name;
+    double ms = 0.0;
+    std::uint64_t bytes = 0;  // weights and cache that must be read or written
+    std::uint64_t macs = 0;
+    std::optional<double> shareOfBandwidth;  // absent: no bytes, or no ceilings
+    std::optional<double> shareOfCompute;
+};
+struct StepProfileRow {
+    int rows = 0;
+    int depth = 0;
+    double stepMs = 0.0;
+    std::vector<StageRow> stages;
+};
+struct ProfileTables {
+    StepProfileRow decode;
+    std::optional<StepProfileRow> prompt;
+    std::optional<MeasuredCeilings> ceilings;
+};
+nlohmann::json profileDocument(const ProfileTables& tables);
+std::vector<nlohmann::json> profileLines(const ProfileTables& tables);  // one a stage, for CSV and JSON Lines
+std::string profileMarkdown(const ProfileTables& tables);
+
+// One of the two is empty, or both and there is a profile.
 struct StepTables {
     std::vector<StepRow> rows;
     std::vector<SequencesRow> sequences;
+    std::optional<ProfileTables> profile;
 };
 std::vector<nlohmann::json> stepDocuments(const StepTables& tables);
 std::string stepMarkdown(const StepTables& tables);

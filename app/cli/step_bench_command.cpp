@@ -1,5 +1,6 @@
 #include "app/cli/step_bench_command.h"
 
+#include "app/services/paths.h"
 #include "app/services/step_bench.h"
 
 #include <algorithm>
@@ -51,6 +52,13 @@ public:
         if (auto loaded = load(engine); !loaded)
             return tl::unexpected(loaded.error());
         StepBenchResult result{m_bench->info(), engine, {}};
+        if (m_wanted.profile) {
+            auto profile = profileOf(engine);
+            if (!profile)
+                return tl::unexpected(profile.error());
+            result.tables.profile = std::move(*profile);
+            return result;
+        }
         for (int depth : m_wanted.depth) {
             for (int rows : m_wanted.rows) {
                 auto row = stepOf(rows, depth);
@@ -79,6 +87,8 @@ private:
             return good;
         if (auto good = checkCounts("--rows", m_wanted.rows); !good)
             return good;
+        if (m_wanted.profile && (m_wanted.prompt.size() != 1 || m_wanted.depth.size() != 1))
+            return fail(ErrorCode::BadSetting, "--profile: give one -p and one -d");
         if (m_wanted.sequences.empty())
             return {};
         const auto least = [](const std::vector<int>& values) {
@@ -93,6 +103,8 @@ private:
 
     int mostSequences() const
     {
+        if (m_wanted.profile)
+            return 1;
         const auto& counts = m_wanted.sequences.empty() ? m_wanted.rows : m_wanted.sequences;
         return *std::max_element(counts.begin(), counts.end());
     }
@@ -102,6 +114,8 @@ private:
         const auto most = [](const std::vector<int>& values) {
             return *std::max_element(values.begin(), values.end());
         };
+        if (m_wanted.profile)
+            return m_wanted.depth.front() + std::max(1, m_wanted.prompt.front());
         return m_wanted.sequences.empty() ? most(m_wanted.depth) + 1 : most(m_wanted.prompt) + most(m_wanted.output);
     }
 
@@ -152,6 +166,99 @@ private:
         }
         row.stepMs = medianOf(std::move(times));
         return row;
+    }
+
+    Result<ProfileTables> profileOf(const EngineSettings& engine)
+    {
+        const int depth = m_wanted.depth.front();
+        const int promptRows = m_wanted.prompt.front();
+        ProfileTables tables;
+        auto decode = profileSteps(1, depth, kStepsOfARepetition);
+        if (!decode)
+            return tl::unexpected(decode.error());
+        tables.decode = std::move(*decode);
+        if (promptRows > 0) {
+            auto prompt = profileSteps(promptRows, depth, 1);
+            if (!prompt)
+                return tl::unexpected(prompt.error());
+            tables.prompt = std::move(*prompt);
+        }
+        const auto device = resolveDevice(engine);
+        if (!device)
+            return tl::unexpected(device.error());
+        tables.ceilings = storedCeilings(cacheDirectory(), *device);
+        if (!tables.ceilings) {
+            Progress progress(m_options.quiet);
+            progress.show("Measuring this machine's ceilings (once)");
+            auto measured = measureAndStoreCeilings(cacheDirectory(), *device);
+            if (!measured)
+                return tl::unexpected(measured.error());
+            tables.ceilings = *measured;
+        }
+        const std::string& type = m_bench->info().model.mainType;
+        tables.ceilings->computesInt8 = type != "F32" && type != "F16" && type != "BF16";
+        addShares(tables.decode, *tables.ceilings);
+        if (tables.prompt)
+            addShares(*tables.prompt, *tables.ceilings);
+        return tables;
+    }
+
+    // The mean of the middle half of the steps by their whole time: stages still add up, and an interruption of one
+    // step changes nothing.
+    Result<StepProfileRow> profileSteps(int rows, int depth, int stepsEach)
+    {
+        Progress progress(m_options.quiet);
+        if (depth > 0) {
+            progress.show("Filling the cache");
+            if (const auto filled = m_bench->readPrompts(1, depth); !filled)
+                return tl::unexpected(filled.error());
+        }
+        std::vector<ProfiledStep> steps;
+        for (int repetition = -1; repetition < m_wanted.repetitions; ++repetition) {  // the first is not counted
+            showRepetition(progress, repetition);
+            for (int step = 0; step < stepsEach; ++step) {
+                const auto profiled = m_bench->profileStep(rows, depth);
+                if (!profiled)
+                    return tl::unexpected(profiled.error());
+                if (repetition >= 0)
+                    steps.push_back(*profiled);
+            }
+        }
+        std::sort(steps.begin(), steps.end(), [](const ProfiledStep& a, const ProfiledStep& b) { return a.ns < b.ns; });
+        const std::size_t begin = steps.size() / 4;
+        const std::size_t end = steps.size() - begin;
+        const double each = 1.0 / (static_cast<double>(end - begin) * 1e6);  // ns of all → ms of one
+
+        StepProfileRow row{.rows = rows, .depth = depth};
+        const StageCosts costs = m_bench->costsOf(rows, depth);
+        for (std::size_t stage = 0; stage < kernels::kStageCount; ++stage) {
+            StageRow& into = row.stages.emplace_back();
+            into.name = kernels::kStageNames[stage];
+            into.bytes = costs[stage].weightBytes + costs[stage].kvReadBytes + costs[stage].kvWriteBytes;
+            into.macs = costs[stage].macs;
+            for (std::size_t step = begin; step < end; ++step)
+                into.ms += static_cast<double>(steps[step].stageNs[stage]) * each;
+        }
+        for (std::size_t step = begin; step < end; ++step)
+            row.stepMs += static_cast<double>(steps[step].ns) * each;
+        return row;
+    }
+
+    // Attention multiplies in f32, the matrices in what their format says.
+    static void addShares(StepProfileRow& row, const MeasuredCeilings& ceilings)
+    {
+        for (std::size_t i = 0; i < row.stages.size(); ++i) {
+            StageRow& stage = row.stages[i];
+            const bool isFloat = !ceilings.computesInt8 || static_cast<kernels::Stage>(i) == kernels::Stage::Attention;
+            const double macsPerSecond = isFloat ? ceilings.f32MacsPerSecond : ceilings.int8MacsPerSecond;
+            const double seconds = stage.ms / 1e3;
+            if (seconds <= 0.0)
+                continue;
+            if (stage.bytes > 0)
+                stage.shareOfBandwidth = static_cast<double>(stage.bytes) / seconds / ceilings.readBytesPerSecond;
+            if (stage.macs > 0)
+                stage.shareOfCompute = static_cast<double>(stage.macs) / seconds / macsPerSecond;
+        }
     }
 
     Result<SequencesRow> batchOf(int sequences, int prompt, int output)

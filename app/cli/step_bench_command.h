@@ -1,4 +1,4 @@
-// The parts of `bench` that time bare steps: `--sequences` and `--rows`.
+// The parts of `bench` that time bare steps: `--sequences`, `--rows` and `--profile`.
 #pragma once
 
 #include "app/cli/bench_table.h"
@@ -13,7 +13,8 @@ namespace tokenscope::cli {
 struct StepBenchOptions {
     std::vector<int> sequences;  // of --sequences, else empty
     std::vector<int> rows;       // of --rows, else empty
-    std::vector<int> prompt;     // -p, -n, -d as given or their defaults
+    bool profile = false;
+    std::vector<int> prompt;  // -p, -n, -d as given or their defaults
     std::vector<int> output;
     std::vector<int> depth;
     int repetitions = 5;

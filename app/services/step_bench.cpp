@@ -80,6 +80,33 @@ Result<Nanoseconds> StepBench::decodeStep(int sequences, int depth)
     return run(plan);
 }
 
+kernels::StepPlan StepBench::planOf(int rows, int depth) const
+{
+    kernels::StepPlan plan;
+    append(plan, 0, depth, rows);
+    plan.logitRows.push_back(rows - 1);
+    return plan;
+}
+
+Result<ProfiledStep> StepBench::profileStep(int rows, int depth)
+{
+    kernels::StepProfile profile;
+    if (!m_model->device->profile(&profile))
+        return fail(ErrorCode::BadSetting,
+                    "--profile: the device {} does not measure its stages; use --device cpu",
+                                m_model->info.device);
+    const auto ns = run(planOf(rows, depth));
+    m_model->device->profile(nullptr);
+    if (!ns)
+        return tl::unexpected(ns.error());
+    return ProfiledStep{*ns, profile.ns()};
+}
+
+StageCosts StepBench::costsOf(int rows, int depth) const
+{
+    return m_model->stageCosts(planOf(rows, depth));
+}
+
 void StepBench::append(kernels::StepPlan& plan, int sequence, int position, int rows) const
 {
     const int blocksEach = blocksFor(m_model->info.context);

@@ -7,12 +7,18 @@
 #include "engine/base/clock.h"
 #include "engine/loaded_model.h"
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
 
 namespace tokenscope {
+
+struct ProfiledStep {
+    Nanoseconds ns = 0;                                        // the whole step, its planning included
+    std::array<std::int64_t, kernels::kStageCount> stageNs{};  // together not more
+};
 
 class StepBench {
 public:
@@ -29,12 +35,18 @@ public:
     // One row of each of `sequences` at position `depth`, with logits.
     Result<Nanoseconds> decodeStep(int sequences, int depth);
 
+    // A step of `rows` rows of one sequence behind `depth` tokens, the last one's logits. BadSetting on a device that
+    // does not measure stages.
+    Result<ProfiledStep> profileStep(int rows, int depth);
+    StageCosts costsOf(int rows, int depth) const;
+
 private:
     StepBench(std::unique_ptr<LoadedModel> model, const std::atomic<bool>& cancelled)
         : m_model(std::move(model)), m_cancelled(&cancelled)
     {
     }
 
+    kernels::StepPlan planOf(int rows, int depth) const;
     void append(kernels::StepPlan& plan, int sequence, int position, int rows) const;
     Result<Nanoseconds> run(const kernels::StepPlan& plan);
 

@@ -7,6 +7,7 @@
 #include "engine/types/settings.h"
 #include "kernels/backend.h"
 
+#include <array>
 #include <cstdint>
 
 namespace tokenscope {
@@ -32,6 +33,9 @@ struct StepCost {
     std::uint64_t kvWriteBytes = 0;
     std::uint64_t macs = 0;
 };
+// By kernels::Stage, as the profile of a step counts its time.
+using StageCosts = std::array<StepCost, kernels::kStageCount>;
+StageCosts stageCosts(const kernels::LayerProgram& program, const kernels::StepPlan& plan, kernels::CacheType cache);
 StepCost stepCost(const kernels::LayerProgram& program, const kernels::StepPlan& plan, kernels::CacheType cache);
 
 }  // namespace tokenscope

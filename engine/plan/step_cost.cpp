@@ -1,6 +1,7 @@
 #include "engine/plan/budget.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace tokenscope {
 namespace {
@@ -20,23 +21,18 @@ std::uint64_t bytes(const TensorView& view)
     return view ? view.bytes() : 0;
 }
 
-std::uint64_t layerWeightBytes(const LayerSpec& layer)
+void addProduct(StepCost& cost, std::uint64_t rows, std::initializer_list<const TensorView*> matrices)
 {
-    std::uint64_t sum = 0;
-    for (const TensorView* view : {&layer.attnNorm, &layer.q, &layer.k, &layer.v, &layer.qBias, &layer.kBias,
-                                   &layer.vBias, &layer.qNorm, &layer.kNorm, &layer.attnOutput, &layer.postAttnNorm,
-                                   &layer.ffnNorm, &layer.gate, &layer.up, &layer.down, &layer.postFfnNorm})
-        sum += bytes(*view);
-    return sum;
+    for (const TensorView* matrix : matrices) {
+        cost.weightBytes += bytes(*matrix);
+        cost.macs += rows * elements(*matrix);
+    }
 }
 
-std::uint64_t layerMatrixElements(const LayerSpec& layer)
+void addVectors(StepCost& cost, std::initializer_list<const TensorView*> vectors)
 {
-    std::uint64_t sum = 0;
-    for (const TensorView* view :
-         {&layer.q, &layer.k, &layer.v, &layer.attnOutput, &layer.gate, &layer.up, &layer.down})
-        sum += elements(*view);
-    return sum;
+    for (const TensorView* vector : vectors)
+        cost.weightBytes += bytes(*vector);
 }
 
 // Keys that at least one row of the piece sees, its own included: a row at position p sees positions above p − window.
@@ -66,36 +62,55 @@ std::uint64_t keysSeen(const SequenceSlice& piece, int window)
 
 }  // namespace
 
-StepCost stepCost(const LayerProgram& program, const kernels::StepPlan& plan, kernels::CacheType cache)
+StageCosts stageCosts(const LayerProgram& program, const kernels::StepPlan& plan, kernels::CacheType cache)
 {
-    StepCost cost;
+    using kernels::Stage;
+    StageCosts costs;
+    const auto of = [&](Stage stage) -> StepCost& { return costs[static_cast<std::size_t>(stage)]; };
     const auto rows = static_cast<std::uint64_t>(plan.rows());
     const auto logitRows = static_cast<std::uint64_t>(plan.logitRows.size());
     if (rows == 0)
-        return cost;
+        return costs;
     const auto headDims = static_cast<std::uint64_t>(program.headDimK) + static_cast<std::uint64_t>(program.headDimV);
     const std::uint64_t elementBytes = cache == kernels::CacheType::F16 ? 2 : 4;
     const std::uint64_t kvBytesPerKey = static_cast<std::uint64_t>(program.kvHeads) * headDims * elementBytes;
     const std::uint64_t macsPerKey = static_cast<std::uint64_t>(program.heads) * headDims;
 
     for (const LayerSpec& layer : program.layers) {
-        cost.weightBytes += layerWeightBytes(layer);
-        cost.macs += rows * layerMatrixElements(layer);
+        addVectors(of(Stage::Norms), {&layer.attnNorm, &layer.postAttnNorm, &layer.ffnNorm, &layer.postFfnNorm});
+        addProduct(of(Stage::Qkv), rows, {&layer.q, &layer.k, &layer.v});
+        addVectors(of(Stage::Qkv), {&layer.qBias, &layer.kBias, &layer.vBias, &layer.qNorm, &layer.kNorm});
+        of(Stage::Qkv).kvWriteBytes += rows * kvBytesPerKey;
         for (const SequenceSlice& piece : plan.sequences) {
-            cost.kvReadBytes += keysRead(piece, layer.window) * kvBytesPerKey;
-            cost.macs += keysSeen(piece, layer.window) * macsPerKey;
+            of(Stage::Attention).kvReadBytes += keysRead(piece, layer.window) * kvBytesPerKey;
+            of(Stage::Attention).macs += keysSeen(piece, layer.window) * macsPerKey;
         }
-        cost.kvWriteBytes += rows * kvBytesPerKey;
+        addProduct(of(Stage::AttentionOutput), rows, {&layer.attnOutput});
+        addProduct(of(Stage::GateUp), rows, {&layer.gate, &layer.up});
+        addProduct(of(Stage::Down), rows, {&layer.down});
     }
     const bool headRead = logitRows > 0;
     if (headRead) {
-        cost.weightBytes += bytes(program.outputNorm) + bytes(program.head);
-        cost.macs += logitRows * elements(program.head);
+        addVectors(of(Stage::Norms), {&program.outputNorm});
+        addProduct(of(Stage::Head), logitRows, {&program.head});
     }
     // A tied head reads the whole table, the rows of the tokens among it.
     if (!headRead || !program.tiedHead)
-        cost.weightBytes += rows * kernels::rowBytes(program.tokenEmbedding.type, program.tokenEmbedding.cols);
-    return cost;
+        of(Stage::Embedding).weightBytes +=
+            rows * kernels::rowBytes(program.tokenEmbedding.type, program.tokenEmbedding.cols);
+    return costs;
+}
+
+StepCost stepCost(const LayerProgram& program, const kernels::StepPlan& plan, kernels::CacheType cache)
+{
+    StepCost sum;
+    for (const StepCost& cost : stageCosts(program, plan, cache)) {
+        sum.weightBytes += cost.weightBytes;
+        sum.kvReadBytes += cost.kvReadBytes;
+        sum.kvWriteBytes += cost.kvWriteBytes;
+        sum.macs += cost.macs;
+    }
+    return sum;
 }
 
 }  // namespace tokenscope

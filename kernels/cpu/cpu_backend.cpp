@@ -51,6 +51,12 @@ public:
         return tl::unexpected(outOfMemory("the plan of a step of " + std::to_string(plan.rows()) + " rows"));
     }
 
+    bool profile(StepProfile* profile) override
+    {
+        m_runner.profile(profile);
+        return true;
+    }
+
     DeviceMemory memory() const override
     {
         return {m_runner.model().arena.bytes(), m_cache.bytes(), m_runner.scratchBytes()};

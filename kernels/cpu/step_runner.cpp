@@ -46,11 +46,14 @@ KernelResult<StepResult> StepRunner::run(const StepPlan& plan, const KvCache& ca
         planWindows();
         m_piece.logits = logits + logitRowsDone * vocabulary;
         bool completed = true;
+        if (m_profile)
+            m_profile->start();
         m_pool.run([&](int thread) {
             const bool mine = runPiece(thread);
             if (thread == 0)
                 completed = mine;  // all threads agree: they left at the same barrier
         });
+        mark(0, m_piece.logitRows.empty() ? Stage::Down : Stage::Head);  // up to where all threads are done
         if (!completed)
             return tl::unexpected(KernelError{KernelErrorCode::Cancelled, "the step was cancelled"});
         if (const int bad = m_badLogitRow.load(std::memory_order_relaxed); bad >= 0) {
@@ -122,6 +125,7 @@ bool StepRunner::runSmall(int thread)
     fillRopes(thread);
     if (!barrier())
         return false;
+    mark(thread, Stage::Embedding);
 
     const float* postNorm = nullptr;
     const auto addRows = [&] {
@@ -143,9 +147,11 @@ bool StepRunner::runSmall(int thread)
                 m_kernels.quantizationRest(mine.rows + row * embedding, embedding);
             quantizeOwn(mine.rows, rows, embedding, false, mine.rest);
         }
+        mark(thread, Stage::Norms);
         if (!(m_headsFillGroups ? projectQkvByHead(layer, index, x, ownRest(thread), thread)
                                 : projectQkvByGroup(layer, index, x, ownRest(thread), thread)))
             return false;
+        mark(thread, Stage::Qkv);
 
         attend(index, attentionOf(layer), thread);
         if (!barrier())
@@ -153,31 +159,39 @@ bool StepRunner::runSmall(int thread)
 
         std::copy_n(m_scratch.attention, static_cast<std::ptrdiff_t>(rows) * m_model.attentionCols(), mine.rows);
         mergeAttention(attentionOf(layer), mine.rows, mine.attention);
+        mark(thread, Stage::Attention);
         quantizeOwn(mine.rows, rows, m_model.attentionCols(), needsFloatActivations(layer.attnOutput.type),
                     mine.activations);
+        mark(thread, Stage::Norms);
         multiplyShared(layer.attnOutput, x, m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::AttentionOutput);
 
         postNorm = layer.postAttnNorm;
         addRows();
         normRows(mine.hidden, layer.ffnNorm, rows, mine.rows);
         quantizeOwn(mine.rows, rows, embedding,
                     needsFloatActivations(layer.gate.type) || needsFloatActivations(layer.up.type), mine.activations);
+        mark(thread, Stage::Norms);
         gateAndUp(layer, x, thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::GateUp);
 
         quantizeOwn(m_scratch.feed, rows, m_model.feedForward, needsFloatActivations(layer.down.type),
                     mine.activations);
+        mark(thread, Stage::Norms);
         multiplyShared(layer.down, x, m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::Down);
         postNorm = layer.postFfnNorm;
     }
     if (m_piece.logitRows.empty())
         return true;
     finalRowsOwn(mine.hidden, postNorm, mine);
+    mark(thread, Stage::Norms);
     computeLogits(x, thread);
     return true;
 }
@@ -191,6 +205,7 @@ bool StepRunner::runLarge(int thread)
     const auto projection = [&](int row) { return m_scratch.projection + row * embedding; };
 
     fillRopes(thread);
+    mark(thread, Stage::Embedding);
     const float* postNorm = nullptr;
     for (int index = 0; index < static_cast<int>(m_model.layers.size()); ++index) {
         const PackedLayer& layer = m_model.layers[static_cast<std::size_t>(index)];
@@ -205,22 +220,29 @@ bool StepRunner::runLarge(int thread)
         });
         if (!needsFloatActivations(layer.v.type))
             quantizeRestShare(rows, thread);
-        if (!barrier() || !projectQkvByGroup(layer, index, shared(thread, rows, embedding),
-                                             sharedRest(thread, rows, embedding), thread))
+        if (!barrier())
             return false;
+        mark(thread, Stage::Norms);
+        if (!projectQkvByGroup(layer, index, shared(thread, rows, embedding), sharedRest(thread, rows, embedding),
+                               thread))
+            return false;
+        mark(thread, Stage::Qkv);
 
         attend(index, attentionOf(layer), thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::Attention);
 
         quantizeShare(m_scratch.blocks, m_scratch.attention, m_model.attentionCols(), rows,
                       needsFloatActivations(layer.attnOutput.type), thread, [](int) {});
         if (!barrier())
             return false;
+        mark(thread, Stage::Norms);
         multiplyShared(layer.attnOutput, shared(thread, rows, m_model.attentionCols()), m_scratch.projection, embedding,
                        thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::AttentionOutput);
 
         quantizeShare(m_scratch.blocks, m_scratch.normed, embedding, rows,
                       needsFloatActivations(layer.gate.type) || needsFloatActivations(layer.up.type), thread,
@@ -230,17 +252,21 @@ bool StepRunner::runLarge(int thread)
                       });
         if (!barrier())
             return false;
+        mark(thread, Stage::Norms);
         gateAndUp(layer, shared(thread, rows, embedding), thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::GateUp);
 
         quantizeShare(m_scratch.blocks, m_scratch.feed, m_model.feedForward, rows,
                       needsFloatActivations(layer.down.type), thread, [](int) {});
         if (!barrier())
             return false;
+        mark(thread, Stage::Norms);
         multiplyShared(layer.down, shared(thread, rows, m_model.feedForward), m_scratch.projection, embedding, thread);
         if (!barrier())
             return false;
+        mark(thread, Stage::Down);
         postNorm = layer.postFfnNorm;
     }
 
@@ -249,6 +275,7 @@ bool StepRunner::runLarge(int thread)
         return true;
     if (wanted <= kPrivateRows) {
         finalRowsOwn(m_scratch.hidden, postNorm, mine);
+        mark(thread, Stage::Norms);
         computeLogits(own(thread), thread);
         return true;
     }
@@ -261,6 +288,7 @@ bool StepRunner::runLarge(int thread)
                   });
     if (!barrier())
         return false;
+    mark(thread, Stage::Norms);
     computeLogits(shared(thread, wanted, embedding), thread);
     return true;
 }

@@ -39,6 +39,8 @@ public:
     // The plan is consistent (kernels/checks.h). Cancelled, NotANumber, OutOfMemory (for the logits).
     KernelResult<StepResult> run(const StepPlan& plan, const KvCache& cache, const std::atomic<bool>* cancelled);
 
+    void profile(StepProfile* profile) { m_profile = profile; }
+
     const PackedModel& model() const { return m_model; }
     std::size_t scratchBytes() const { return m_scratch.arena.bytes() + m_logits.bytes(); }
     KernelResult<void> reserveLogits(std::size_t rows);
@@ -114,6 +116,11 @@ private:
     static Inputs inputs(std::vector<Activations>& blocks, int rows, int cols);
     Inputs sharedRest(int thread, int rows, int cols);
     bool barrier() { return m_pool.barrier(m_cancelled); }
+    void mark(int thread, Stage stage)
+    {
+        if (m_profile && thread == 0)
+            m_profile->add(stage);
+    }
 
     PackedModel m_model;
     StepScratch m_scratch;
@@ -123,7 +130,8 @@ private:
     WorkSharing m_sharing;
     Arena m_logits;
     std::vector<int> m_windows;  // the distinct ones
-    bool m_headsFillGroups;      // a head is a whole number of 16-row groups
+    StepProfile* m_profile = nullptr;
+    bool m_headsFillGroups;  // a head is a whole number of 16-row groups
 
     // Of the step that runs.
     StepPiece m_piece;

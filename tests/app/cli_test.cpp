@@ -100,7 +100,10 @@ TEST_F(CommandLineTest, WrongUseIsRefusedWithASentenceAndExitCodeTwo)
     expectRefused(cli({"bench", path, "--sequences", "2", "-d", "8"}), "-d");
     expectRefused(cli({"bench", path, "--rows", "0"}), "--rows 0");
     expectRefused(cli({"bench", path, "--rows", "x"}), "--rows x");
-    expectRefused(cli({"bench", path, "--rows", "1", "--sequences", "1"}), "--sequences and --rows");
+    expectRefused(cli({"bench", path, "--rows", "1", "--sequences", "1"}), "--sequences, --rows and --profile");
+    expectRefused(cli({"bench", path, "--profile", "--rows", "1"}), "one of them at a time");
+    expectRefused(cli({"bench", path, "--profile", "-p", "4,8"}), "--profile: give one -p");
+    expectRefused(cli({"bench", path, "--profile", "--device", "reference"}), "--device cpu");
     expectRefused(cli({"bench", path, "--rows", "1", "-d", "64", "--context", "64"}), "--context 64");
     expectRefused(cli({"bench", path, "--rows", "1,2", "-o", "xml"}), "xml");
     expectRefused(cli({"perplexity", path, "--file", file("t", "text"), "--window", "1"}), "--window 1");
@@ -124,7 +127,7 @@ TEST_F(CommandLineTest, WhatThisBuildLacksIsRefusedByName)
         {"--prefix-cache", "shared"}};
     for (const auto& [option, value] : options)
         expectRefused(cli({"run", path, "--prompt", "a", option, value}), "not available in this build");
-    expectRefused(cli({"bench", path, "--profile"}), "--profile: not available");
+    expectRefused(cli({"bench", path, "--techniques"}), "--techniques: not available");
     expectRefused(cli({"bench", path, "--pg", "1,2"}), "--pg: not available");
     expectRefused(cli({"perplexity", path, "--file", "x", "--against", "kv=f32"}), "--against: not available");
 }
@@ -362,6 +365,25 @@ TEST_F(CommandLineTest, PerplexityWindowsBeginWithTheBosTheModelWants)
     EXPECT_EQ(total, tokens + result["windows"].size());
 }
 
+TEST_F(CommandLineTest, PerplexityNamesTheWindowsItReallyScored)
+{
+    const std::string path = model();
+    const auto one = cli({"perplexity", path, "--file", file("short.txt", "abcdefgh"), "--window", "64"});
+    EXPECT_NE(one.out.find(", 1 window of "), std::string::npos) << one.out << one.err;
+    EXPECT_EQ(one.out.find("of 64 tokens"), std::string::npos) << one.out;
+    const auto two = cli({"perplexity", path, "--file", file("long.txt", std::string(40, 'a') + "bcdefghijk"),
+                          "--window", "8", "--windows", "2"});
+    EXPECT_NE(two.out.find(", 2 windows of 8 tokens"), std::string::npos) << two.out << two.err;
+}
+
+TEST_F(CommandLineTest, AFailedTemplateNamesTheOptionThatGoesWithoutIt)
+{
+    const auto result =
+        cli({"run", model(), "--prompt", "hi", "--chat", "--quiet", "--template", file("bad.jinja", "{% if %}")});
+    EXPECT_NE(result.exitCode, 0);
+    EXPECT_NE(result.err.find("choose --template raw to complete"), std::string::npos) << result.err;
+}
+
 TEST_F(CommandLineTest, BenchHasLlamaBenchsFieldsInEveryForm)
 {
     const std::string path = model();
@@ -429,6 +451,44 @@ TEST_F(CommandLineTest, BenchOfRowsTimesAStepForEveryCountAndDepth)
     EXPECT_NE(cli({"bench", path, "--rows", "2", "-r", "1", "-o", "csv"}).out.find("step_ms"), std::string::npos);
     const auto onReference = cli({"bench", path, "--rows", "2", "-r", "1", "--device", "reference", "--json"});
     EXPECT_EQ(document(onReference).size(), 1u) << onReference.err;
+}
+
+TEST_F(CommandLineTest, AProfilesStagesAreWithinTheStepAndCountItsWork)
+{
+    const std::string path = model();
+    const auto result = cli({"bench", path, "--profile", "-p", "24", "-d", "40", "-r", "3", "--json"});
+    const json profile = document(result);
+    ASSERT_EQ(profile["stages"].size(), 8u) << result.out << result.err;
+    EXPECT_EQ(profile["n_depth"], 40);
+    EXPECT_EQ(profile["prompt"]["n_rows"], 24);
+    for (const json& step : {profile, profile["prompt"]}) {
+        double sum = 0.0;
+        for (const json& stage : step["stages"]) {
+            for (const char* field : {"name", "ms", "bytes", "macs", "share_of_bandwidth", "share_of_compute"})
+                EXPECT_TRUE(stage.contains(field)) << field;
+            EXPECT_GE(stage["ms"].get<double>(), 0.0);
+            EXPECT_EQ(stage["share_of_compute"].is_null(), stage["macs"] == 0) << stage;
+            sum += stage["ms"].get<double>();
+        }
+        EXPECT_GT(sum, 0.0);
+        EXPECT_LE(sum, step["step_ms"].get<double>() * (1 + 1e-9));
+    }
+    const auto macs = [](const json& step, const std::string& name) {
+        for (const json& stage : step["stages"])
+            if (stage["name"] == name)
+                return stage["macs"].get<std::uint64_t>();
+        return std::uint64_t{0};
+    };
+    EXPECT_GT(macs(profile, "qkv"), 0u);
+    EXPECT_EQ(macs(profile["prompt"], "gate_up"), 24 * macs(profile, "gate_up"));
+    EXPECT_EQ(macs(profile["prompt"], "head"), macs(profile, "head")) << "one row's logits in both";
+    EXPECT_EQ(macs(profile["prompt"], "attention") * 41, macs(profile, "attention") * (41 + 64) * 12);
+
+    EXPECT_FALSE(document(cli({"bench", path, "--profile", "-p", "0", "-r", "1", "--json"})).contains("prompt"));
+    const std::string table = cli({"bench", path, "--profile", "-p", "8", "-r", "1"}).out;
+    EXPECT_NE(table.find("Prompt step of 8 rows"), std::string::npos) << table;
+    EXPECT_NE(cli({"bench", path, "--profile", "-r", "1", "-o", "csv"}).out.find("share_of_bandwidth"),
+              std::string::npos);
 }
 
 TEST_F(CommandLineTest, ChatAnswersLinesOfItsInputAndKeepsTheConversation)
