@@ -1,6 +1,7 @@
 #include "engine/sample/logits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -91,6 +92,14 @@ Floats expOf(Floats x)
 bool before(const TopLogit& a, const TopLogit& b)
 {
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+// Distance to the largest logit in 1/16ths. The last bucket holds everything e^−32 and less likely.
+constexpr int kBuckets = 512;
+int bucketOf(float logit, float largest)
+{
+    const float distance = (largest - logit) * 16.0f;
+    return distance < static_cast<float>(kBuckets - 1) ? static_cast<int>(distance) : kBuckets - 1;
 }
 
 // Shortens `members` to the fewest first ones (in the order of candidates) whose weights reach `missing`.
@@ -253,23 +262,51 @@ double logSumExp(std::span<const float> logits, float largest)
 
 void selectNucleus(std::span<const float> logits, float largest, double p, std::vector<TopLogit>& out)
 {
-    const double missing = p * expSums(logits, largest, 1.0f, nullptr);
-    // Those near the largest are gathered, further and further down, until they weigh enough.
-    for (const float reach : {4.0f, 8.0f, 16.0f, 32.0f, kInfinity}) {
-        selectAtLeast(logits, largest - reach, out);
-        double mass = 0.0;
-        for (const TopLogit& candidate : out)
-            mass += static_cast<double>(std::exp(candidate.logit - largest));
-        if (mass >= missing)
-            break;
+    std::array<double, kBuckets> mass{};
+    for (std::size_t begin = 0; begin < logits.size(); begin += kLanes) {
+        const std::size_t count = std::min(kLanes, logits.size() - begin);
+        Floats v = all(-kInfinity);
+        if (count == kLanes)
+            v = loadAt(logits, begin);
+        else
+            for (std::size_t lane = 0; lane < count; ++lane)
+                v[lane] = logits[begin + lane];
+        const Floats weights = expOf(v - largest);
+        for (std::size_t lane = 0; lane < count; ++lane)
+            mass[static_cast<std::size_t>(bucketOf(v[lane], largest))] += static_cast<double>(weights[lane]);
     }
-    std::erase_if(out, [](const TopLogit& candidate) { return candidate.logit == -kInfinity; });
-    keepUntil(out, largest, missing);
-    if (out.empty()) {
+    double total = 0.0;
+    for (const double m : mass)
+        total += m;
+    int border = 0;
+    double missing = p * total;
+    while (border < kBuckets - 1 && mass[static_cast<std::size_t>(border)] < missing) {
+        missing -= mass[static_cast<std::size_t>(border)];
+        ++border;
+    }
+
+    out.clear();
+    std::vector<TopLogit> members;  // of the bucket where the sum crosses p
+    // A sixteenth lower than the border, so that rounding loses nobody; the buckets decide.
+    const float lowest = border == kBuckets - 1 ? std::numeric_limits<float>::lowest()
+                                                : largest - static_cast<float>(border + 2) / 16.0f;
+    forEachAbove(logits, lowest, true, 0, [&](std::size_t id) {
+        const int bucket = bucketOf(logits[id], largest);
+        if (bucket < border)
+            out.push_back({static_cast<TokenId>(id), logits[id]});
+        else if (bucket == border)
+            members.push_back({static_cast<TokenId>(id), logits[id]});
+    });
+    keepUntil(members, largest, missing);
+    if (out.empty() && members.empty()) {
         selectLargest(logits, 1, out);
         return;
     }
-    std::sort(out.begin(), out.end(), [](const TopLogit& a, const TopLogit& b) { return a.id < b.id; });
+    const auto byId = [](const TopLogit& a, const TopLogit& b) { return a.id < b.id; };
+    std::sort(members.begin(), members.end(), byId);
+    const auto middle = static_cast<std::ptrdiff_t>(out.size());  // these came in id order
+    out.insert(out.end(), members.begin(), members.end());
+    std::inplace_merge(out.begin(), out.begin() + middle, out.end(), byId);
 }
 
 }  // namespace tokenscope

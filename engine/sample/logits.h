@@ -35,7 +35,8 @@ TokenId drawFromAll(std::span<const float> logits, float largest, float inverseT
 double logSumExp(std::span<const float> logits, float largest);
 
 // The fewest largest logits whose probabilities (at temperature 1) sum to at least p, in id order; of equal logits at
-// the border the lowest ids are taken. At least one. Gathers those near the largest and selects among them.
+// the border the lowest ids are taken. At least one. By a histogram of the distance to the largest and a selection
+// inside the one bucket where the sum crosses p.
 void selectNucleus(std::span<const float> logits, float largest, double p, std::vector<TopLogit>& out);
 
 }  // namespace tokenscope
