@@ -39,9 +39,9 @@ Result<StepBench> StepBench::load(const std::filesystem::path& path, const Engin
     if ((*model)->info.blockCount < wanted)
         return fail(ErrorCode::BadSetting,
                     "kv_budget={}: holds {} blocks of {} tokens, {} sequences of {} tokens need {}; give a "
-                                "larger one or leave it out",
-                                settings.kvBudgetBytes, (*model)->info.blockCount, kernels::kBlockTokens,
-                                settings.batch, (*model)->info.context, wanted);
+                    "larger one or leave it out",
+                    settings.kvBudgetBytes, (*model)->info.blockCount, kernels::kBlockTokens, settings.batch,
+                    (*model)->info.context, wanted);
     return StepBench(std::move(*model), hooks.cancelled);
 }
 
@@ -92,9 +92,8 @@ Result<ProfiledStep> StepBench::profileStep(int rows, int depth)
 {
     kernels::StepProfile profile;
     if (!m_model->device->profile(&profile))
-        return fail(ErrorCode::BadSetting,
-                    "--profile: the device {} does not measure its stages; use --device cpu",
-                                m_model->info.device);
+        return fail(ErrorCode::BadSetting, "--profile: the device {} does not measure its stages; use --device cpu",
+                    m_model->info.device);
     const auto ns = run(planOf(rows, depth));
     m_model->device->profile(nullptr);
     if (!ns)
