@@ -58,6 +58,11 @@ public:
         return false;
     }
 
+    // Calls work(thread) once on each of hostThreads() threads of this device, thread 0 being the caller's, and returns
+    // when all are done: for what the host does between two steps. `work` must not throw.
+    virtual int hostThreads() const { return 1; }
+    virtual void onHostThreads(const std::function<void(int thread)>& work) { work(0); }
+
     virtual DeviceMemory memory() const = 0;
 };
 

@@ -3,6 +3,7 @@
 // drafts 1 + k rows with k + 1 logit rows; nothing else distinguishes them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,9 +31,17 @@ struct StepPlan {
     int rows() const { return static_cast<int>(tokens.size()); }
 };
 
+// Logits whose maximum a device gives beside them: sampling need not look at the chunks that are far below the largest.
+inline constexpr int kLogitChunk = 1024;
+inline constexpr std::size_t logitChunks(std::size_t vocabulary)
+{
+    return (vocabulary + kLogitChunk - 1) / kLogitChunk;
+}
+
 // What runStep gives back. The spans live until the next call on the same device model.
 struct StepResult {
-    std::span<const float> logits;  // [logitRows, vocabulary]
+    std::span<const float> logits;       // [logitRows, vocabulary]
+    std::span<const float> chunkMaxima;  // [logitRows, logitChunks(vocabulary)]; empty: this device gives none
 };
 
 }  // namespace tokenscope::kernels

@@ -363,9 +363,9 @@ void mergePartials(const float* partials, std::ptrdiff_t stride, int count, int 
     finish(running, headDim, out);
 }
 
-constexpr StepKernels kKernels = {rmsNorm,          add,     scale,       gate,
-                                  rotate,           softcap, allFinite,   toHalf,
-                                  quantizationRest, attend,  attendPiece, mergePartials};
+constexpr StepKernels kKernels = {rmsNorm, add,         scale,        gate,   rotate,
+                                  softcap, allFinite,   largest,      toHalf, quantizationRest,
+                                  attend,  attendPiece, mergePartials};
 
 }  // namespace
 }  // namespace tokenscope::kernels

@@ -57,6 +57,12 @@ public:
         return true;
     }
 
+    int hostThreads() const override { return m_pool->threads(); }
+    void onHostThreads(const std::function<void(int thread)>& work) override
+    {
+        m_pool->run([&](int thread) { work(thread); });
+    }
+
     DeviceMemory memory() const override
     {
         return {m_runner.model().arena.bytes(), m_cache.bytes(), m_runner.scratchBytes()};
@@ -100,7 +106,7 @@ public:
 
     DeviceMemory estimate(const LayerProgram& program) const override
     {
-        const std::size_t logits = kReservedLogitRows * static_cast<std::size_t>(program.vocabulary) * sizeof(float);
+        const std::size_t logits = logitBytes(kReservedLogitRows, program.vocabulary);
         return {packedModelBytes(program), 0,
                 stepScratchBytes(ScratchShape::of(program, m_options.threads)) + arenaBytes(logits)};
     }

@@ -108,6 +108,24 @@ bool allFinite(const float* x, int n)
     return finite && (i == n || Vec::allFinite(loadPart(x + i, n - i)));
 }
 
+float largest(const float* x, int n)
+{
+    constexpr int w = Vec::kLanes;
+    float result = x[0];
+    int i = 0;
+    if (n >= 4 * w) {
+        Reg best[4] = {Vec::load(x), Vec::load(x + w), Vec::load(x + 2 * w), Vec::load(x + 3 * w)};
+        for (i = 4 * w; i + 4 * w <= n; i += 4 * w)
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; ++j)
+                best[j] = Vec::larger(Vec::load(x + i + j * w), best[j]);
+        result = Vec::largest(Vec::larger(Vec::larger(best[0], best[1]), Vec::larger(best[2], best[3])));
+    }
+    for (; i < n; ++i)
+        result = x[i] > result ? x[i] : result;
+    return result;
+}
+
 void toHalf(const float* x, std::uint16_t* out, int n)
 {
     int i = 0;

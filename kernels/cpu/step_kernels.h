@@ -60,6 +60,7 @@ struct StepKernels {
     void (*rotate)(float* x, const float* cos, const float* sin, int dims, RopePairing pairing);
     void (*softcap)(float* x, float cap, int n);  // x ← cap · tanh(x / cap)
     bool (*allFinite)(const float* x, int n);
+    float (*largest)(const float* x, int n);                    // of finite numbers; n ≥ 1
     void (*toHalf)(const float* x, std::uint16_t* out, int n);  // to nearest, ties to even
 
     // x ← what quantising it to 8 bits in blocks of 32 leaves over; n is a multiple of 32.

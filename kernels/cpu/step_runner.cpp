@@ -1,6 +1,7 @@
 #include "kernels/cpu/step_runner.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tokenscope::kernels {
@@ -19,7 +20,7 @@ StepRunner::StepRunner(PackedModel model, StepScratch scratch, const MatmulKerne
 
 KernelResult<void> StepRunner::reserveLogits(std::size_t rows)
 {
-    const std::size_t bytes = rows * static_cast<std::size_t>(m_model.vocabulary) * sizeof(float);
+    const std::size_t bytes = logitBytes(rows, m_model.vocabulary);
     if (bytes <= m_logits.bytes())
         return {};
     m_logits = Arena();  // before the new one, so that both are never held
@@ -40,11 +41,15 @@ KernelResult<StepResult> StepRunner::run(const StepPlan& plan, const KvCache& ca
     m_badLogitRow.store(-1, std::memory_order_relaxed);
 
     const auto vocabulary = static_cast<std::size_t>(m_model.vocabulary);
+    const std::size_t chunks = logitChunks(vocabulary);
+    float* maxima = logits + plan.logitRows.size() * vocabulary;
+    std::fill_n(maxima, plan.logitRows.size() * chunks, -std::numeric_limits<float>::infinity());
     std::size_t logitRowsDone = 0;
     for (int firstRow = 0; firstRow < plan.rows(); firstRow += kMaxPieceRows) {
         cut(plan, firstRow, std::min(kMaxPieceRows, plan.rows() - firstRow));
         planWindows();
         m_piece.logits = logits + logitRowsDone * vocabulary;
+        m_piece.chunkMaxima = maxima + logitRowsDone * chunks;
         bool completed = true;
         if (m_profile)
             m_profile->start();
@@ -66,7 +71,7 @@ KernelResult<StepResult> StepRunner::run(const StepPlan& plan, const KvCache& ca
         }
         logitRowsDone += m_piece.logitRows.size();
     }
-    return StepResult{{logits, plan.logitRows.size() * vocabulary}};
+    return StepResult{{logits, plan.logitRows.size() * vocabulary}, {maxima, plan.logitRows.size() * chunks}};
 }
 
 void StepRunner::cut(const StepPlan& plan, int firstRow, int rows)

@@ -29,6 +29,7 @@ struct StepPiece {
     std::vector<int> logitRows;            // within the piece
     std::vector<AttentionPlan> attention;  // by index of window
     float* logits = nullptr;               // [logitRows][vocabulary]
+    float* chunkMaxima = nullptr;          // [logitRows][logitChunks(vocabulary)]
 };
 
 class StepRunner {
@@ -101,6 +102,7 @@ private:
     void mergeAttention(const AttentionPlan& plan, float* rows, float* room) const;
     void gateAndUp(const PackedLayer& layer, const Inputs& x, int thread);
     void computeLogits(const Inputs& x, int thread);
+    void finishLogits(Share groups, int chunk, int row);
     void finalRowsOwn(const float* hidden, const float* postNorm, ThreadScratch& own);
 
     const AttentionPlan& attentionOf(const PackedLayer& layer) const;

@@ -5,6 +5,7 @@
 #include "kernels/cpu/arena.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/layer_program.h"
+#include "kernels/step_plan.h"
 
 #include <cstddef>
 #include <vector>
@@ -25,6 +26,12 @@ inline constexpr int kGateColumns = 128;
 inline constexpr int kPartialSlots = 4096;
 // Logit rows reserved at load; more are taken when a step first wants them.
 inline constexpr int kReservedLogitRows = 8;
+// Logits of `rows` rows, then the maxima of their chunks.
+inline std::size_t logitBytes(std::size_t rows, int vocabulary)
+{
+    const auto columns = static_cast<std::size_t>(vocabulary);
+    return rows * (columns + logitChunks(columns)) * sizeof(float);
+}
 
 struct ScratchShape {
     int threads = 1;

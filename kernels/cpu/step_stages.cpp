@@ -2,6 +2,7 @@
 #include "kernels/cpu/step_runner.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace tokenscope::kernels {
 namespace {
@@ -309,22 +310,47 @@ void StepRunner::finalRowsOwn(const float* hidden, const float* postNorm, Thread
     quantizeOwn(own.rows, wanted, embedding, needsFloatActivations(m_model.head.type), own.activations);
 }
 
+// Logits are looked at again while they are still in the cache, a chunk of the vocabulary at a time. Few rows read the
+// head as fast as memory gives it and lose a hundredth by stopping so often.
 void StepRunner::computeLogits(const Inputs& x, int thread)
 {
+    constexpr int kChunkGroups = kLogitChunk / kGroupRows;
+    constexpr int kFewRows = 4, kChunksOfFew = 32;
     const PackedMatrix& head = m_model.head;
     shareGroups(head.groupCount(), head, x, thread, [&](Share groups, int block) {
-        multiply(head, groups, x, block, m_piece.logits, m_model.vocabulary);
-        const int first = groups.begin * kGroupRows;
-        const int count = std::min(groups.end * kGroupRows, m_model.vocabulary) - first;
-        for (int row = 0; row < x.blocks[block].rows; ++row) {
-            const int i = block * x.blockRows + row;
-            float* logits = m_piece.logits + static_cast<std::ptrdiff_t>(i) * m_model.vocabulary + first;
-            if (!m_kernels.allFinite(logits, count))
-                m_badLogitRow.store(i, std::memory_order_relaxed);
-            if (m_model.finalSoftcap > 0.0f)
-                m_kernels.softcap(logits, m_model.finalSoftcap, count);
+        const int rows = x.blocks[block].rows;
+        const int together = rows < kFewRows ? kChunksOfFew : 1;
+        for (int begin = groups.begin, end; begin < groups.end; begin = end) {
+            const int chunk = begin / kChunkGroups;
+            end = std::min(groups.end, (chunk + together) * kChunkGroups);
+            multiply(head, {begin, end}, x, block, m_piece.logits, m_model.vocabulary);
+            for (int row = 0; row < rows; ++row)
+                for (int c = chunk; c * kChunkGroups < end; ++c)
+                    finishLogits({std::max(begin, c * kChunkGroups), std::min(end, (c + 1) * kChunkGroups)}, c,
+                                 block * x.blockRows + row);
         }
     });
+}
+
+// Groups within one chunk.
+void StepRunner::finishLogits(Share groups, int chunk, int row)
+{
+    const int first = groups.begin * kGroupRows;
+    const int count = std::min(groups.end * kGroupRows, m_model.vocabulary) - first;
+    const auto vocabulary = static_cast<std::size_t>(m_model.vocabulary);
+    const auto i = static_cast<std::size_t>(row);
+    float* logits = m_piece.logits + i * vocabulary + first;
+    if (!m_kernels.allFinite(logits, count))
+        m_badLogitRow.store(row, std::memory_order_relaxed);
+    if (m_model.finalSoftcap > 0.0f)
+        m_kernels.softcap(logits, m_model.finalSoftcap, count);
+
+    // Two threads may share a chunk; the larger of their maxima is the same in either order.
+    const float largest = m_kernels.largest(logits, count);
+    std::atomic_ref<float> maximum(m_piece.chunkMaxima[i * logitChunks(vocabulary) + static_cast<std::size_t>(chunk)]);
+    float known = maximum.load(std::memory_order_relaxed);
+    while (known < largest && !maximum.compare_exchange_weak(known, largest, std::memory_order_relaxed)) {
+    }
 }
 
 }  // namespace tokenscope::kernels

@@ -12,6 +12,15 @@
 namespace tokenscope::kernels {
 namespace {
 
+// maxima[c] = max(logits[c · kLogitChunk … (c + 1) · kLogitChunk − 1])
+void appendChunkMaxima(std::span<const float> logits, std::vector<float>& maxima)
+{
+    for (std::size_t begin = 0; begin < logits.size(); begin += kLogitChunk) {
+        const auto chunk = logits.subspan(begin, std::min<std::size_t>(kLogitChunk, logits.size() - begin));
+        maxima.push_back(*std::max_element(chunk.begin(), chunk.end()));
+    }
+}
+
 struct Widths {
     int query = 0;
     int key = 0;
@@ -243,6 +252,8 @@ KernelResult<StepResult> ReferenceModel::runStep(const StepPlan& plan, const std
     const auto vocabulary = static_cast<std::size_t>(m_program.vocabulary);
     try {
         m_logits.resize(plan.logitRows.size() * vocabulary);
+        m_chunkMaxima.clear();
+        m_chunkMaxima.reserve(plan.logitRows.size() * logitChunks(vocabulary));
     } catch (const std::bad_alloc&) {
         return error(KernelErrorCode::OutOfMemory,
                      "logits of " + std::to_string(plan.logitRows.size()) + " rows could not be allocated");
@@ -279,10 +290,12 @@ KernelResult<StepResult> ReferenceModel::runStep(const StepPlan& plan, const std
                          m_program.name + ": the logit of token " + std::to_string(at % vocabulary) + " in row " +
                              std::to_string(here[at / vocabulary]) + " is not a finite number");
         }
+        for (std::size_t row = 0; row < here.size(); ++row)
+            appendChunkMaxima(logits.subspan(row * vocabulary, vocabulary), m_chunkMaxima);
         logitsDone += here.size();
         wanted = wanted.subspan(here.size());
     }
-    return StepResult{m_logits};
+    return StepResult{m_logits, m_chunkMaxima};
 }
 
 }  // namespace tokenscope::kernels

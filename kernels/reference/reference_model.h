@@ -56,6 +56,7 @@ private:
     std::vector<float> m_keys, m_values;
     std::vector<double> m_probabilities;
     std::vector<float> m_logits;  // [logit rows of the last plan, vocabulary]; grows to the largest plan
+    std::vector<float> m_chunkMaxima;
 };
 
 }  // namespace tokenscope::kernels

@@ -179,6 +179,35 @@ TEST_P(CpuStep, ARowsBitsDependOnItsOwnSequenceOnly)
         << "two threads, strangers";
 }
 
+// StepDriver compares them with a scan of the logits. Threads share chunks where their parts of the head meet.
+TEST_P(CpuStep, GivesTheMaximumOfEveryChunkOfTheVocabulary)
+{
+    TinyShape shape = GetParam().shape;
+    shape.vocabulary = 2 * kLogitChunk + 452;
+    TinyProgram tiny(shape);
+    for (const int threads : {1, 2, 3}) {
+        auto cpu = loadCpu(tiny.program, GetParam().isa, threads);
+        ASSERT_TRUE(cpu);
+        StepDriver driver(*cpu, shape.vocabulary, {64, GetParam().cacheType});
+        int sequence = 0;
+        for (const int rows : {1, 5, 40, 130}) {
+            SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(threads) + " threads");
+            driver.run({{sequence++, randomTokens(rows, shape.vocabulary, 5)}});
+        }
+    }
+}
+
+TEST_P(CpuStep, HostThreadsAreThoseOfTheDevice)
+{
+    TinyProgram tiny(GetParam().shape);
+    auto cpu = loadCpu(tiny.program, GetParam().isa, 3);
+    ASSERT_TRUE(cpu);
+    ASSERT_EQ(cpu->hostThreads(), 3);
+    std::vector<int> calls(3, 0);
+    cpu->onHostThreads([&](int thread) { ++calls[static_cast<std::size_t>(thread)]; });
+    EXPECT_EQ(calls, (std::vector<int>{1, 1, 1}));
+}
+
 TEST_P(CpuStep, AStepLongerThanItsPiecesGivesTheSameBits)
 {
     TinyShape shape = GetParam().shape;

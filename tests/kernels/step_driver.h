@@ -68,10 +68,23 @@ public:
                 const float* row = result->logits.data() + i * static_cast<std::size_t>(m_vocabulary);
                 logits.emplace_back(row, row + m_vocabulary);
             }
+        if (result) {
+            EXPECT_EQ(std::vector<float>(result->chunkMaxima.begin(), result->chunkMaxima.end()), maximaOf(logits));
+        }
         return logits;
     }
 
 private:
+    static std::vector<float> maximaOf(const Logits& rows)
+    {
+        std::vector<float> maxima;
+        for (const std::vector<float>& row : rows)
+            for (std::size_t begin = 0; begin < row.size(); begin += kLogitChunk)
+                maxima.push_back(
+                    *std::max_element(row.data() + begin, row.data() + std::min(row.size(), begin + kLogitChunk)));
+        return maxima;
+    }
+
     struct Sequence {
         std::vector<std::int32_t> blocks;
         int length = 0;

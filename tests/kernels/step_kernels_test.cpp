@@ -145,6 +145,18 @@ TEST_P(StepKernelsTest, HalvesRoundToNearestEven)
     }
 }
 
+TEST_P(StepKernelsTest, TheLargestIsThatOfAPlainScan)
+{
+    for (const int n : {1, 3, 16, 63, 64, 65, 200, 1024})
+        for (int at = 0; at < n; ++at) {
+            auto x = random(n, 1.0f);
+            x[static_cast<std::size_t>(at)] = -0.001f;
+            EXPECT_EQ(kernels->largest(x.data(), n), *std::max_element(x.begin(), x.end()));
+            x[static_cast<std::size_t>(at)] = 1.5f;
+            EXPECT_EQ(kernels->largest(x.data(), n), 1.5f);
+        }
+}
+
 TEST_P(StepKernelsTest, NotANumberIsNoticedAndKept)
 {
     for (const int n : {1, 16, 37}) {
