@@ -1,6 +1,7 @@
 #include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/step_kernel_tables.h"
+#include "kernels/cpu/vocabulary_kernels.h"
 
 namespace tokenscope::kernels {
 
@@ -31,7 +32,7 @@ const std::vector<Isa>& availableIsas()
 
 IsaTables scalarTables()
 {
-    return {scalarMatmulKernels(), stepKernelsScalar(), kCeilingsScalar};
+    return {scalarMatmulKernels(), stepKernelsScalar(), kCeilingsScalar, vocabularyKernelsScalar()};
 }
 
 const MatmulKernels& matmulKernels(Isa isa)
@@ -42,6 +43,11 @@ const MatmulKernels& matmulKernels(Isa isa)
 const StepKernels& stepKernels(Isa isa)
 {
     return isaTables(isa).step;
+}
+
+const VocabularyKernels& vocabularyKernels(Isa isa)
+{
+    return isaTables(isa).vocabulary;
 }
 
 }  // namespace tokenscope::kernels

@@ -2,6 +2,7 @@
 #include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/step_kernel_tables.h"
+#include "kernels/cpu/vocabulary_kernels.h"
 
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -25,7 +26,7 @@ std::vector<Isa> compiledIsas()
 IsaTables isaTables(Isa isa)
 {
     if (isa == Isa::Neon)
-        return {neonMatmulKernels(), stepKernelsNeon(), kCeilingsNeon};
+        return {neonMatmulKernels(), stepKernelsNeon(), kCeilingsNeon, vocabularyKernelsScalar()};
     return scalarTables();
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/ceilings_kernels.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/step_kernels.h"
+#include "kernels/cpu/vocabulary.h"
 
 #include <vector>
 
@@ -15,6 +16,7 @@ struct IsaTables {
     const MatmulKernels& matmul;
     const StepKernels& step;
     const CeilingKernels& ceilings;
+    const VocabularyKernels& vocabulary;
 };
 
 IsaTables scalarTables();

@@ -2,6 +2,7 @@
 #include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/step_kernel_tables.h"
+#include "kernels/cpu/vocabulary_kernels.h"
 
 #include <cstdint>
 
@@ -67,9 +68,9 @@ std::vector<Isa> compiledIsas()
 IsaTables isaTables(Isa isa)
 {
     if (isa == Isa::Avx512)
-        return {avx512MatmulKernels(), stepKernelsAvx512(), kCeilingsAvx512};
+        return {avx512MatmulKernels(), stepKernelsAvx512(), kCeilingsAvx512, vocabularyKernelsAvx512()};
     if (isa == Isa::Avx2)
-        return {avx2MatmulKernels(), stepKernelsAvx2(), kCeilingsAvx2};
+        return {avx2MatmulKernels(), stepKernelsAvx2(), kCeilingsAvx2, vocabularyKernelsAvx2()};
     return scalarTables();
 }
 
